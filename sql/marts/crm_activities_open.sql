@@ -12,30 +12,30 @@
 -- SELECT assignee_name, count(*) AS activities, count(*) FILTER (due_day < '2026-11-24') AS overdue
 -- FROM marts.crm_activities_open WHERE is_counted GROUP BY assignee_name ORDER BY overdue DESC;
 -- Columns:
---   workspace_id       VARCHAR    none      Workspace
---   agent_id           VARCHAR    none      Agent
---   conversation_id    VARCHAR    none      Conversation
---   position           INTEGER    none      Number of the activity in its conversation, from 1
---   agent_title        VARCHAR    none      Title of the agent
---   channel            VARCHAR    none      Channel of the conversation; `unknown` if none was reported
---   day                DATE       none      Day on which the conversation began, in the workspace's time zone
---   is_counted         BOOLEAN    none      The conversation counts in aggregates
---   activity_id        VARCHAR    none      Id of the activity
---   activity_type      VARCHAR    none      Kind of activity, e.g. Message
---   title              VARCHAR    content   Title
---   note               VARCHAR    content   Note
---   activity_at        TIMESTAMP  none      Date of the activity
---   due_at             TIMESTAMP  none      When it is due
---   due_day            DATE       none      Day on which it is due: of a time with an offset in the workspace's time zone, of a date as sent
---   has_responded      BOOLEAN    none      The contact has responded
---   contact_name       VARCHAR    identity  Name of the contact
---   lead_stage         VARCHAR    none      Stage of the lead
---   lead_value         DOUBLE     none      Value of the lead, in `lead_currency`
---   lead_currency      VARCHAR    none      Currency in upper case; `unknown` if none is stated
---   expected_close_at  TIMESTAMP  none      Expected close of the lead
---   last_activity_at   TIMESTAMP  none      Last message of the conversation
---   assignee_id        VARCHAR    staff     Current assignee of the conversation
---   assignee_name      VARCHAR    staff     Name of the assignee
+--   workspace_id       VARCHAR      none      Workspace
+--   agent_id           VARCHAR      none      Agent
+--   conversation_id    VARCHAR      none      Conversation
+--   position           INTEGER      none      Number of the activity in its conversation, from 1
+--   agent_title        VARCHAR      none      Title of the agent
+--   channel            VARCHAR      none      Channel of the conversation; `unknown` if none was reported
+--   day                DATE         none      Day on which the conversation began, in the workspace's time zone
+--   is_counted         BOOLEAN      none      The conversation counts in aggregates
+--   activity_id        VARCHAR      none      Id of the activity
+--   activity_type      VARCHAR      none      Kind of activity, e.g. Message
+--   title              VARCHAR      content   Title
+--   note               VARCHAR      content   Note
+--   activity_at        TIMESTAMPTZ  none      Date of the activity
+--   due_at             TIMESTAMPTZ  none      When it is due
+--   due_day            DATE         none      Day on which it is due: of a time with an offset in the workspace's time zone, of a date as sent
+--   has_responded      BOOLEAN      none      The contact has responded
+--   contact_name       VARCHAR      identity  Name of the contact
+--   lead_stage         VARCHAR      none      Stage of the lead
+--   lead_value         DOUBLE       none      Value of the lead, in `lead_currency`
+--   lead_currency      VARCHAR      none      Currency in upper case; `unknown` if none is stated
+--   expected_close_at  TIMESTAMPTZ  none      Expected close of the lead
+--   last_activity_at   TIMESTAMPTZ  none      Last message of the conversation
+--   assignee_id        VARCHAR      staff     Current assignee of the conversation
+--   assignee_name      VARCHAR      staff     Name of the assignee
 SELECT
   c.workspace_id, c.agent_id, c.conversation_id, a.position, d.agent_title, coalesce(nullif(c.channel, ''), 'unknown') AS channel, c.day,
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,

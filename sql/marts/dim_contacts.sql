@@ -14,29 +14,29 @@
 -- SELECT c.conversation_id, c.channel, d.name, d.conversations
 -- FROM marts.fct_conversations c JOIN marts.dim_contacts d USING (workspace_id, agent_id, contact_id) WHERE c.is_counted AND d.conversations > 3;
 -- Columns:
---   workspace_id      VARCHAR    none      Workspace
---   agent_id          VARCHAR    none      Agent
---   contact_id        VARCHAR    identity  Contact: what identifies it, behind a word that says what it is
---   agent_title       VARCHAR    none      Title of the agent
---   identified_by     VARCHAR    none      What identifies it: identity, email, phone or user
---   name              VARCHAR    identity  Newest name that a conversation has
---   email             VARCHAR    identity  Newest email address that a conversation has, in lower case
---   phone             VARCHAR    identity  Newest telephone number that a conversation has, as sent
---   country_code      VARCHAR    none      Newest country that a conversation has
---   language          VARCHAR    none      Newest language that a conversation has
---   first_day         DATE       none      Day of the first conversation, in the workspace's time zone
---   last_day          DATE       none      Day of the last conversation
---   first_started_at  TIMESTAMP  none      Start of the first conversation
---   last_activity_at  TIMESTAMP  none      Last message of any conversation
---   channels          BIGINT     none      Channels
---   channel_names     VARCHAR    none      Their names in alphabetical order, separated by commas
---   conversations     BIGINT     none      Conversations
---   messages          BIGINT     none      Messages
---   ever_resolved     BIGINT     none      Conversations that have ever been resolved
---   handed_off        BIGINT     none      Conversations with a handoff
---   csat_score_sum    DOUBLE     none      Sum of the satisfaction scores
---   csat_answers      BIGINT     none      Conversations with a score
---   leads             BIGINT     none      Conversations with a lead: a stage or a value
+--   workspace_id      VARCHAR      none      Workspace
+--   agent_id          VARCHAR      none      Agent
+--   contact_id        VARCHAR      identity  Contact: what identifies it, behind a word that says what it is
+--   agent_title       VARCHAR      none      Title of the agent
+--   identified_by     VARCHAR      none      What identifies it: identity, email, phone or user
+--   name              VARCHAR      identity  Newest name that a conversation has
+--   email             VARCHAR      identity  Newest email address that a conversation has, in lower case
+--   phone             VARCHAR      identity  Newest telephone number that a conversation has, as sent
+--   country_code      VARCHAR      none      Newest country that a conversation has
+--   language          VARCHAR      none      Newest language that a conversation has
+--   first_day         DATE         none      Day of the first conversation, in the workspace's time zone
+--   last_day          DATE         none      Day of the last conversation
+--   first_started_at  TIMESTAMPTZ  none      Start of the first conversation
+--   last_activity_at  TIMESTAMPTZ  none      Last message of any conversation
+--   channels          BIGINT       none      Channels
+--   channel_names     VARCHAR      none      Their names in alphabetical order, separated by commas
+--   conversations     BIGINT       none      Conversations
+--   messages          BIGINT       none      Messages
+--   ever_resolved     BIGINT       none      Conversations that have ever been resolved
+--   handed_off        BIGINT       none      Conversations with a handoff
+--   csat_score_sum    DOUBLE       none      Sum of the satisfaction scores
+--   csat_answers      BIGINT       none      Conversations with a score
+--   leads             BIGINT       none      Conversations with a lead: a stage or a value
 WITH known AS (
   SELECT *, {seen_at: coalesce(last_activity_at, started_at), started_at: started_at, conversation_id: conversation_id} AS seen
   FROM in_groups('marts.fct_conversations') WHERE is_counted AND contact_id IS NOT NULL

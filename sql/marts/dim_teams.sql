@@ -7,15 +7,15 @@
 -- Example:
 -- SELECT organization_name, team_label, members FROM marts.dim_teams WHERE is_listed ORDER BY ALL;
 -- Columns:
---   workspace_id       VARCHAR    none  Workspace
---   team_id            VARCHAR    none  Team
---   team_key           VARCHAR    none  Key, as handoffs name it
---   team_label         VARCHAR    none  Name, else its key or id
---   organization_id    VARCHAR    none  Organization that it belongs to
---   organization_name  VARCHAR    none  Name of the organization, else its id
---   members            BIGINT     none  Members
---   created_at         TIMESTAMP  none  When it was created
---   is_listed          BOOLEAN    none  The vendor lists it
+--   workspace_id       VARCHAR      none  Workspace
+--   team_id            VARCHAR      none  Team
+--   team_key           VARCHAR      none  Key, as handoffs name it
+--   team_label         VARCHAR      none  Name, else its key or id
+--   organization_id    VARCHAR      none  Organization that it belongs to
+--   organization_name  VARCHAR      none  Name of the organization, else its id
+--   members            BIGINT       none  Members
+--   created_at         TIMESTAMPTZ  none  When it was created
+--   is_listed          BOOLEAN      none  The vendor lists it
 WITH member_counts AS (
   SELECT workspace_id, team_id, count(DISTINCT user_id) AS members FROM team_members GROUP BY ALL
 )

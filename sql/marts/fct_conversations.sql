@@ -13,72 +13,72 @@
 -- FROM marts.fct_conversations WHERE is_counted AND handoffs > 0
 -- GROUP BY agent_title ORDER BY conversations DESC;
 -- Columns:
---   workspace_id                    VARCHAR    none   Workspace
---   agent_id                        VARCHAR    none   Agent
---   conversation_id                 VARCHAR    none   Conversation
---   agent_title                     VARCHAR    none   Title of the agent
---   channel                         VARCHAR    none   Channel; `unknown` if none was reported
---   day                             DATE       none   Day of the first message (else of `ts`) in the workspace's time zone
---   started_at                      TIMESTAMP  none   First message, else `ts`
---   last_activity_at                TIMESTAMP  none   Last message
---   is_counted                      BOOLEAN    none   It counts in aggregates: complete, no test, and with a day
---   is_test                         BOOLEAN    none   A test conversation; never NULL
---   is_complete                     BOOLEAN    none   It was exported; false: known from events alone
---   is_missing                      BOOLEAN    none   The vendor no longer has it
---   is_stale                        BOOLEAN    none   It is known to have changed since it was exported
---   as_of                           TIMESTAMP  none   The row is at least this fresh
---   last_observed_at                TIMESTAMP  none   When it was last seen, in an export or an event
---   state                           VARCHAR    none   State, e.g. ended_chat
---   end_reason                      VARCHAR    none   Why it ended
---   language                        VARCHAR    none   Language of the contact
---   country_code                    VARCHAR    none   Country of the contact
---   contact_id                      VARCHAR    identity  Contact of the agent, as in dim_contacts; NULL if nothing identifies it
---   contact_name                    VARCHAR    identity  Name of the contact
---   contact_email                   VARCHAR    identity  Email address of the contact, in lower case
---   contact_phone                   VARCHAR    identity  Telephone number of the contact, as sent
---   messages                        BIGINT     none   Messages
---   sessions                        BIGINT     none   Sessions
---   has_transcript                  BOOLEAN    none   Its turns are known, from events: only then are the times of responses known
---   first_response_seconds          DOUBLE     none   From the contact's first message to the first answer by the agent or a person
---   first_human_response_seconds    DOUBLE     none   From the contact's first message to the first answer by a person
---   first_assigned_at               TIMESTAMP  none   Earliest known assignment to a person
---   seconds_to_assignment           DOUBLE     none   From the start to `first_assigned_at`
---   claimed_at                      TIMESTAMP  none   When a person claimed it
---   is_resolved                     BOOLEAN    none   It is resolved now
---   was_resolved                    BOOLEAN    none   It has ever been resolved, whether reopened since or not
---   first_resolved_at               TIMESTAMP  none   Earliest known resolution; NULL if that before a reopening was never seen
---   seconds_to_first_resolution     DOUBLE     none   From the start to `first_resolved_at`
---   last_resolved_at                TIMESTAMP  none   Latest known resolution
---   seconds_to_last_resolution      DOUBLE     none   From the start to `last_resolved_at`
---   was_reopened                    BOOLEAN    none   It has ever been reopened: a share of `was_resolved`
---   reopens                         BIGINT     none   Known reopenings
---   handoffs                        BIGINT     none   Handoffs to people
---   handoffs_accepted               BIGINT     none   Handoffs that a person accepted
---   handoff_wait_seconds            DOUBLE     none   Sum of the waiting times of accepted handoffs
---   handoff_longest_wait_seconds    DOUBLE     none   Longest of these waiting times
---   people                          BIGINT     none   People involved: assignees, and who accepted or resolved
---   assignee_id                     VARCHAR    staff  Current assignee
---   assignee_name                   VARCHAR    staff  Name of the current assignee
---   resolved_by                     VARCHAR    staff  Who resolved it last
---   resolved_by_name                VARCHAR    staff  Name of who resolved it last
---   requested_team_key              VARCHAR    none   Team that was asked for
---   csat_score                      DOUBLE     none   Satisfaction (range not stated)
---   csat_ease                       DOUBLE     none   Ease (range not stated)
---   csat_submitted_at               TIMESTAMP  none   When the survey was answered
---   input_tokens                    BIGINT     none   Input tokens
---   output_tokens                   BIGINT     none   Output tokens
---   tokens                          BIGINT     none   All tokens
---   tokens_usd                      DOUBLE     none   Cost of the tokens (USD)
---   credits                         DOUBLE     none   Credits
---   llm_cost                        DOUBLE     none   Language model (unit not stated)
---   speech_cost                     DOUBLE     none   Speech generation (unit not stated)
---   transcriber_cost                DOUBLE     none   Transcription (unit not stated)
---   call_cost                       DOUBLE     none   External call (unit not stated)
---   lead_stage                      VARCHAR    none   Stage of the lead
---   lead_value                      DOUBLE     none   Value of the lead, in `lead_currency`
---   lead_currency                   VARCHAR    none   Currency in upper case; NULL if none is stated
---   lead_score                      DOUBLE     none   Score of the lead
---   lead_temperature                VARCHAR    none   How hot the lead is, e.g. hot
+--   workspace_id                  VARCHAR      none      Workspace
+--   agent_id                      VARCHAR      none      Agent
+--   conversation_id               VARCHAR      none      Conversation
+--   agent_title                   VARCHAR      none      Title of the agent
+--   channel                       VARCHAR      none      Channel; `unknown` if none was reported
+--   day                           DATE         none      Day of the first message (else of `ts`) in the workspace's time zone
+--   started_at                    TIMESTAMPTZ  none      First message, else `ts`
+--   last_activity_at              TIMESTAMPTZ  none      Last message
+--   is_counted                    BOOLEAN      none      It counts in aggregates: complete, no test, and with a day
+--   is_test                       BOOLEAN      none      A test conversation; never NULL
+--   is_complete                   BOOLEAN      none      It was exported; false: known from events alone
+--   is_missing                    BOOLEAN      none      The vendor no longer has it
+--   is_stale                      BOOLEAN      none      It is known to have changed since it was exported
+--   as_of                         TIMESTAMPTZ  none      The row is at least this fresh
+--   last_observed_at              TIMESTAMPTZ  none      When it was last seen, in an export or an event
+--   state                         VARCHAR      none      State, e.g. ended_chat
+--   end_reason                    VARCHAR      none      Why it ended
+--   language                      VARCHAR      none      Language of the contact
+--   country_code                  VARCHAR      none      Country of the contact
+--   contact_id                    VARCHAR      identity  Contact of the agent, as in dim_contacts; NULL if nothing identifies it
+--   contact_name                  VARCHAR      identity  Name of the contact
+--   contact_email                 VARCHAR      identity  Email address of the contact, in lower case
+--   contact_phone                 VARCHAR      identity  Telephone number of the contact, as sent
+--   messages                      BIGINT       none      Messages
+--   sessions                      BIGINT       none      Sessions
+--   has_transcript                BOOLEAN      none      Its turns are known, from events: only then are the times of responses known
+--   first_response_seconds        DOUBLE       none      From the contact's first message to the first answer by the agent or a person
+--   first_human_response_seconds  DOUBLE       none      From the contact's first message to the first answer by a person
+--   first_assigned_at             TIMESTAMPTZ  none      Earliest known assignment to a person
+--   seconds_to_assignment         DOUBLE       none      From the start to `first_assigned_at`
+--   claimed_at                    TIMESTAMPTZ  none      When a person claimed it
+--   is_resolved                   BOOLEAN      none      It is resolved now
+--   was_resolved                  BOOLEAN      none      It has ever been resolved, whether reopened since or not
+--   first_resolved_at             TIMESTAMPTZ  none      Earliest known resolution; NULL if that before a reopening was never seen
+--   seconds_to_first_resolution   DOUBLE       none      From the start to `first_resolved_at`
+--   last_resolved_at              TIMESTAMPTZ  none      Latest known resolution
+--   seconds_to_last_resolution    DOUBLE       none      From the start to `last_resolved_at`
+--   was_reopened                  BOOLEAN      none      It has ever been reopened: a share of `was_resolved`
+--   reopens                       BIGINT       none      Known reopenings
+--   handoffs                      BIGINT       none      Handoffs to people
+--   handoffs_accepted             BIGINT       none      Handoffs that a person accepted
+--   handoff_wait_seconds          DOUBLE       none      Sum of the waiting times of accepted handoffs
+--   handoff_longest_wait_seconds  DOUBLE       none      Longest of these waiting times
+--   people                        BIGINT       none      People involved: assignees, and who accepted or resolved
+--   assignee_id                   VARCHAR      staff     Current assignee
+--   assignee_name                 VARCHAR      staff     Name of the current assignee
+--   resolved_by                   VARCHAR      staff     Who resolved it last
+--   resolved_by_name              VARCHAR      staff     Name of who resolved it last
+--   requested_team_key            VARCHAR      none      Team that was asked for
+--   csat_score                    DOUBLE       none      Satisfaction (range not stated)
+--   csat_ease                     DOUBLE       none      Ease (range not stated)
+--   csat_submitted_at             TIMESTAMPTZ  none      When the survey was answered
+--   input_tokens                  BIGINT       none      Input tokens
+--   output_tokens                 BIGINT       none      Output tokens
+--   tokens                        BIGINT       none      All tokens
+--   tokens_usd                    DOUBLE       none      Cost of the tokens (USD)
+--   credits                       DOUBLE       none      Credits
+--   llm_cost                      DOUBLE       none      Language model (unit not stated)
+--   speech_cost                   DOUBLE       none      Speech generation (unit not stated)
+--   transcriber_cost              DOUBLE       none      Transcription (unit not stated)
+--   call_cost                     DOUBLE       none      External call (unit not stated)
+--   lead_stage                    VARCHAR      none      Stage of the lead
+--   lead_value                    DOUBLE       none      Value of the lead, in `lead_currency`
+--   lead_currency                 VARCHAR      none      Currency in upper case; NULL if none is stated
+--   lead_score                    DOUBLE       none      Score of the lead
+--   lead_temperature              VARCHAR      none      How hot the lead is, e.g. hot
 WITH base AS (
   SELECT *, coalesce(first_message_ts, ts) AS started_at, contact_email(user_email) AS contact_email FROM scoped('conversations')
 ),

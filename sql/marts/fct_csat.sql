@@ -13,26 +13,26 @@
 -- FROM marts.fct_csat JOIN marts.dim_calendar USING (workspace_id, day)
 -- WHERE is_counted GROUP BY month_begin ORDER BY month_begin;
 -- Columns:
---   workspace_id      VARCHAR    none     Workspace
---   agent_id          VARCHAR    none     Agent
---   conversation_id   VARCHAR    none     Conversation
---   agent_title       VARCHAR    none     Title of the agent
---   channel           VARCHAR    none     Channel of the conversation; `unknown` if none was reported
---   day               DATE       none     Day of the answer in the workspace's time zone, else of the conversation
---   conversation_day  DATE       none     Day of the conversation
---   is_counted        BOOLEAN    none     The conversation counts in aggregates
---   submitted_at      TIMESTAMP  none     When the survey was answered
---   csat_score        DOUBLE     none     Satisfaction (range not stated)
---   csat_ease         DOUBLE     none     Ease (range not stated)
---   has_comment       BOOLEAN    none     The contact left a comment
---   comment           VARCHAR    content  The comment
---   survey_channel    VARCHAR    none     Channel of the survey
---   survey_version    DOUBLE     none     Version of the survey
---   was_handed_off    BOOLEAN    none     The conversation had a handoff to people
---   assignee_id       VARCHAR    staff    Current assignee of the conversation
---   assignee_name     VARCHAR    staff    Name of the assignee
---   resolved_by       VARCHAR    staff    Who resolved it last
---   resolved_by_name  VARCHAR    staff    Name of who resolved it last
+--   workspace_id      VARCHAR      none     Workspace
+--   agent_id          VARCHAR      none     Agent
+--   conversation_id   VARCHAR      none     Conversation
+--   agent_title       VARCHAR      none     Title of the agent
+--   channel           VARCHAR      none     Channel of the conversation; `unknown` if none was reported
+--   day               DATE         none     Day of the answer in the workspace's time zone, else of the conversation
+--   conversation_day  DATE         none     Day of the conversation
+--   is_counted        BOOLEAN      none     The conversation counts in aggregates
+--   submitted_at      TIMESTAMPTZ  none     When the survey was answered
+--   csat_score        DOUBLE       none     Satisfaction (range not stated)
+--   csat_ease         DOUBLE       none     Ease (range not stated)
+--   has_comment       BOOLEAN      none     The contact left a comment
+--   comment           VARCHAR      content  The comment
+--   survey_channel    VARCHAR      none     Channel of the survey
+--   survey_version    DOUBLE       none     Version of the survey
+--   was_handed_off    BOOLEAN      none     The conversation had a handoff to people
+--   assignee_id       VARCHAR      staff    Current assignee of the conversation
+--   assignee_name     VARCHAR      staff    Name of the assignee
+--   resolved_by       VARCHAR      staff    Who resolved it last
+--   resolved_by_name  VARCHAR      staff    Name of who resolved it last
 WITH answered AS (
   SELECT *, coalesce(nullif(chat_assigned_to, ''), nullif(assigned_to_user_id, '')) AS assignee
   FROM scoped('conversations')

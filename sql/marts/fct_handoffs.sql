@@ -19,30 +19,30 @@
 -- JOIN marts.dim_teams t ON t.workspace_id = b.workspace_id AND t.team_id = b.team_id
 -- WHERE h.is_counted GROUP BY t.team_label;
 -- Columns:
---   workspace_id          VARCHAR    none   Workspace
---   agent_id              VARCHAR    none   Agent
---   conversation_id       VARCHAR    none   Conversation
---   position              INTEGER    none   Number of the handoff in its conversation, from 1
---   agent_title           VARCHAR    none   Title of the agent
---   channel               VARCHAR    none   Channel of the conversation; `unknown` if none was reported
---   day                   DATE       none   Day of the request in the workspace's time zone, else of the conversation
---   is_counted            BOOLEAN    none   The conversation counts in aggregates
---   requested_at          TIMESTAMP  none   When a person was requested
---   accepted_at           TIMESTAMP  none   When somebody accepted it
---   completed_at          TIMESTAMP  none   When it ended
---   is_accepted           BOOLEAN    none   Somebody accepted it
---   wait_seconds          DOUBLE     none   From the request to the acceptance
---   handling_seconds      DOUBLE     none   From the acceptance to the end
---   accepted_by           VARCHAR    staff  Who accepted it
---   accepted_by_name      VARCHAR    staff  Name of who accepted it
---   organization_id       VARCHAR    none   Organization that it went to
---   organization_name     VARCHAR    none   Name of the organization, else its id
---   requested_team_key    VARCHAR    none   Key of the team that was asked for
---   requested_team_id     VARCHAR    none   Id of that team, where the key is known
---   requested_team_label  VARCHAR    none   Name of that team, else its key
---   teams                 BIGINT     none   Teams that it went to
---   team_ids              VARCHAR    none   Ids of these teams, separated by commas, in the order of the names; a key without a known team has none
---   team_labels           VARCHAR    none   Names of these teams in alphabetical order, separated by commas
+--   workspace_id          VARCHAR      none   Workspace
+--   agent_id              VARCHAR      none   Agent
+--   conversation_id       VARCHAR      none   Conversation
+--   position              INTEGER      none   Number of the handoff in its conversation, from 1
+--   agent_title           VARCHAR      none   Title of the agent
+--   channel               VARCHAR      none   Channel of the conversation; `unknown` if none was reported
+--   day                   DATE         none   Day of the request in the workspace's time zone, else of the conversation
+--   is_counted            BOOLEAN      none   The conversation counts in aggregates
+--   requested_at          TIMESTAMPTZ  none   When a person was requested
+--   accepted_at           TIMESTAMPTZ  none   When somebody accepted it
+--   completed_at          TIMESTAMPTZ  none   When it ended
+--   is_accepted           BOOLEAN      none   Somebody accepted it
+--   wait_seconds          DOUBLE       none   From the request to the acceptance
+--   handling_seconds      DOUBLE       none   From the acceptance to the end
+--   accepted_by           VARCHAR      staff  Who accepted it
+--   accepted_by_name      VARCHAR      staff  Name of who accepted it
+--   organization_id       VARCHAR      none   Organization that it went to
+--   organization_name     VARCHAR      none   Name of the organization, else its id
+--   requested_team_key    VARCHAR      none   Key of the team that was asked for
+--   requested_team_id     VARCHAR      none   Id of that team, where the key is known
+--   requested_team_label  VARCHAR      none   Name of that team, else its key
+--   teams                 BIGINT       none   Teams that it went to
+--   team_ids              VARCHAR      none   Ids of these teams, separated by commas, in the order of the names; a key without a known team has none
+--   team_labels           VARCHAR      none   Names of these teams in alphabetical order, separated by commas
 WITH handed AS (
   SELECT *, nullif(requested_team_key, '') AS requested_key FROM scoped('conversation_handoffs')
 ),

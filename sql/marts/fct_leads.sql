@@ -12,25 +12,25 @@
 -- SELECT lead_stage, lead_currency, count(*) AS leads, sum(lead_value) AS value
 -- FROM marts.fct_leads WHERE is_counted GROUP BY lead_stage, lead_currency;
 -- Columns:
---   workspace_id       VARCHAR    none   Workspace
---   agent_id           VARCHAR    none   Agent
---   conversation_id    VARCHAR    none   Conversation
---   agent_title        VARCHAR    none   Title of the agent
---   channel            VARCHAR    none   Channel of the conversation; `unknown` if none was reported
---   day                DATE       none   Day on which the conversation began, in the workspace's time zone
---   is_counted         BOOLEAN    none   The conversation counts in aggregates
---   lead_stage         VARCHAR    none   Stage; NULL if only a value is known
---   lead_value         DOUBLE     none   Value, in `lead_currency`
---   lead_currency      VARCHAR    none   Currency in upper case; `unknown` if none is stated
---   lead_score         DOUBLE     none   Score
---   hot_score          DOUBLE     none   How hot the lead is, as a number
---   lead_temperature   VARCHAR    none   How hot the lead is, in a word
---   lead_source        VARCHAR    none   Where the lead came from
---   lost_reason        VARCHAR    content  Why it was lost
---   expected_close_at  TIMESTAMP  none   Expected close
---   last_activity_at   TIMESTAMP  none   Last message of the conversation
---   assignee_id        VARCHAR    staff  Current assignee of the conversation
---   assignee_name      VARCHAR    staff  Name of the assignee
+--   workspace_id       VARCHAR      none     Workspace
+--   agent_id           VARCHAR      none     Agent
+--   conversation_id    VARCHAR      none     Conversation
+--   agent_title        VARCHAR      none     Title of the agent
+--   channel            VARCHAR      none     Channel of the conversation; `unknown` if none was reported
+--   day                DATE         none     Day on which the conversation began, in the workspace's time zone
+--   is_counted         BOOLEAN      none     The conversation counts in aggregates
+--   lead_stage         VARCHAR      none     Stage; NULL if only a value is known
+--   lead_value         DOUBLE       none     Value, in `lead_currency`
+--   lead_currency      VARCHAR      none     Currency in upper case; `unknown` if none is stated
+--   lead_score         DOUBLE       none     Score
+--   hot_score          DOUBLE       none     How hot the lead is, as a number
+--   lead_temperature   VARCHAR      none     How hot the lead is, in a word
+--   lead_source        VARCHAR      none     Where the lead came from
+--   lost_reason        VARCHAR      content  Why it was lost
+--   expected_close_at  TIMESTAMPTZ  none     Expected close
+--   last_activity_at   TIMESTAMPTZ  none     Last message of the conversation
+--   assignee_id        VARCHAR      staff    Current assignee of the conversation
+--   assignee_name      VARCHAR      staff    Name of the assignee
 WITH known AS (
   SELECT *, nullif(stage, '') AS lead_stage, coalesce(nullif(chat_assigned_to, ''), nullif(assigned_to_user_id, '')) AS assignee
   FROM scoped('conversations') WHERE stage <> '' OR value IS NOT NULL

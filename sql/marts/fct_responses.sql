@@ -12,35 +12,35 @@
 -- for it is configured. Whether a wait that has not ended is late depends on the time: compare `deadline_at`, in UTC, with that of your query.
 -- Example:
 -- SELECT sla_name, metric, count(*) AS waits, count(*) FILTER (is_met) AS met,
---   count(*) FILTER (NOT is_met OR (is_open AND deadline_at < now() AT TIME ZONE 'UTC')) AS breached,
+--   count(*) FILTER (NOT is_met OR (is_open AND deadline_at < now())) AS breached,
 --   count(*) FILTER (NOT is_open AND ended_at IS NULL) AS unjudged,
 --   quantile_cont(CASE sla_hours WHEN 'business' THEN wait_business_seconds ELSE wait_seconds END, 0.9) AS p90_seconds
 -- FROM marts.fct_responses WHERE is_counted AND sla_name IS NOT NULL GROUP BY ALL ORDER BY ALL;
 -- Columns:
---   workspace_id           VARCHAR    none   Workspace
---   agent_id               VARCHAR    none   Agent
---   conversation_id        VARCHAR    none   Conversation
---   metric                 VARCHAR    none   What the contact waited for: first_response, next_response, handoff or resolution
---   position               INTEGER    none   Number of the wait in its conversation, from 1 (first response); of the handoff; 1 of a resolution
---   agent_title            VARCHAR    none   Title of the agent
---   channel                VARCHAR    none   Channel of the conversation; `unknown` if none was reported
---   day                    DATE       none   Day on which the wait began in the workspace's time zone, else of the conversation
---   is_counted             BOOLEAN    none   The conversation counts in aggregates
---   started_at             TIMESTAMP  none   When the wait began
---   responded_at           TIMESTAMP  none   When the response, acceptance or resolution came
---   ended_at               TIMESTAMP  none   When the wait ended: then, or without a response when the conversation was resolved
---   is_answered            BOOLEAN    none   There was a response, acceptance or resolution
---   is_open                BOOLEAN    none   There was none, and the conversation is neither resolved nor ended: the contact still waits
---   responder              VARCHAR    none   Who responded: agent or person
---   responder_id           VARCHAR    staff  That person, where known
---   responder_name         VARCHAR    staff  Name of that person
---   wait_seconds           DOUBLE     none   From the begin of the wait to the response
---   wait_business_seconds  DOUBLE     none   Of these, within business hours; all of them where none are configured
---   sla_name               VARCHAR    none   The service level that applied; NULL: none
---   sla_seconds            BIGINT     none   Its target
---   sla_hours              VARCHAR    none   business or calendar: which time counts for the target
---   deadline_at            TIMESTAMP  none   Until when the wait had to end
---   is_met                 BOOLEAN    none   It ended by then; NULL while it is open, without a target, and where nobody knows when it ended (`ended_at` is NULL)
+--   workspace_id           VARCHAR      none   Workspace
+--   agent_id               VARCHAR      none   Agent
+--   conversation_id        VARCHAR      none   Conversation
+--   metric                 VARCHAR      none   What the contact waited for: first_response, next_response, handoff or resolution
+--   position               INTEGER      none   Number of the wait in its conversation, from 1 (first response); of the handoff; 1 of a resolution
+--   agent_title            VARCHAR      none   Title of the agent
+--   channel                VARCHAR      none   Channel of the conversation; `unknown` if none was reported
+--   day                    DATE         none   Day on which the wait began in the workspace's time zone, else of the conversation
+--   is_counted             BOOLEAN      none   The conversation counts in aggregates
+--   started_at             TIMESTAMPTZ  none   When the wait began
+--   responded_at           TIMESTAMPTZ  none   When the response, acceptance or resolution came
+--   ended_at               TIMESTAMPTZ  none   When the wait ended: then, or without a response when the conversation was resolved
+--   is_answered            BOOLEAN      none   There was a response, acceptance or resolution
+--   is_open                BOOLEAN      none   There was none, and the conversation is neither resolved nor ended: the contact still waits
+--   responder              VARCHAR      none   Who responded: agent or person
+--   responder_id           VARCHAR      staff  That person, where known
+--   responder_name         VARCHAR      staff  Name of that person
+--   wait_seconds           DOUBLE       none   From the begin of the wait to the response
+--   wait_business_seconds  DOUBLE       none   Of these, within business hours; all of them where none are configured
+--   sla_name               VARCHAR      none   The service level that applied; NULL: none
+--   sla_seconds            BIGINT       none   Its target
+--   sla_hours              VARCHAR      none   business or calendar: which time counts for the target
+--   deadline_at            TIMESTAMPTZ  none   Until when the wait had to end
+--   is_met                 BOOLEAN      none   It ended by then; NULL while it is open, without a target, and where nobody knows when it ended (`ended_at` is NULL)
 WITH accepted AS (
   -- Of handoffs that were accepted at the same time the last one.
   SELECT workspace_id, agent_id, conversation_id, accepted_at, arg_max(accepted_by, position) AS accepted_by
@@ -104,15 +104,16 @@ timed AS (
   ASOF LEFT JOIN _business_hours b ON b.workspace_id = k.workspace_id AND b.opens_at <= k.started_at
 ),
 measured AS (
-  SELECT t.*, CASE WHEN t.responded_at < TIMESTAMP '2060-01-01' THEN
+  SELECT t.*, CASE WHEN t.responded_at < TIMESTAMPTZ '2060-01-01T00:00:00Z' THEN
       b.seconds_before * 1000000 + epoch_us(least(t.responded_at, b.closes_at)) - epoch_us(b.opens_at) - t.business_start END AS business_wait,
     CASE WHEN t.is_business THEN t.business_start + sla.seconds * 1000000 END AS due
   FROM timed t ASOF LEFT JOIN _business_hours b ON b.workspace_id = t.workspace_id AND b.opens_at <= t.responded_at
 ),
 limited AS (
-  SELECT m.*, CASE WHEN NOT m.is_business THEN m.started_at + to_seconds(sla.seconds)
+  SELECT m.*, CASE WHEN NOT m.is_business THEN make_timestamptz(epoch_us(m.started_at) + sla.seconds * 1000000)
       -- Later than the last business hours that are stored: unknown.
-      WHEN d.opens_at + to_microseconds(m.due - d.seconds_before * 1000000) <= d.closes_at THEN d.opens_at + to_microseconds(m.due - d.seconds_before * 1000000)
+      WHEN epoch_us(d.opens_at) + m.due - d.seconds_before * 1000000 <= epoch_us(d.closes_at)
+        THEN make_timestamptz(epoch_us(d.opens_at) + m.due - d.seconds_before * 1000000)
     END AS deadline_at
   FROM measured m ASOF LEFT JOIN _business_hours d ON d.workspace_id = m.workspace_id AND d.seconds_before * 1000000 < m.due
 )

@@ -11,23 +11,23 @@
 -- SELECT state, count(*) AS spans, avg(seconds) AS average_of_ended, sum(observed_seconds) / 3600 AS observed_hours, count(*) FILTER (is_open) AS open
 -- FROM marts.fct_state_spans WHERE is_counted GROUP BY state ORDER BY spans DESC;
 -- Columns:
---   workspace_id      VARCHAR    none  Workspace
---   agent_id          VARCHAR    none  Agent
---   conversation_id   VARCHAR    none  Conversation
---   position          INTEGER    none  Number of the span in its conversation, from 1
---   agent_title       VARCHAR    none  Title of the agent
---   channel           VARCHAR    none  Channel of the conversation; `unknown` if none was reported
---   day               DATE       none  Day on which the span began, in the workspace's time zone
---   is_counted        BOOLEAN    none  The conversation counts in aggregates
---   state             VARCHAR    none  State; `unknown` where the observation has none
---   previous_state    VARCHAR    none  State of the span before; NULL for the first
---   next_state        VARCHAR    none  State of the span after; NULL if the span is open
---   began_at          TIMESTAMP  none  Last change of the record, as the first observation of the state reports it
---   ended_at          TIMESTAMP  none  The same of the next state; NULL if the span is open
---   is_open           BOOLEAN    none  Its end is not known
---   seconds           DOUBLE     none  From its begin to its end; NULL if the span is open
---   observed_seconds  DOUBLE     none  From its begin to its end, or to the last observation
---   observations      BIGINT     none  Observations in the span
+--   workspace_id      VARCHAR      none  Workspace
+--   agent_id          VARCHAR      none  Agent
+--   conversation_id   VARCHAR      none  Conversation
+--   position          INTEGER      none  Number of the span in its conversation, from 1
+--   agent_title       VARCHAR      none  Title of the agent
+--   channel           VARCHAR      none  Channel of the conversation; `unknown` if none was reported
+--   day               DATE         none  Day on which the span began, in the workspace's time zone
+--   is_counted        BOOLEAN      none  The conversation counts in aggregates
+--   state             VARCHAR      none  State; `unknown` where the observation has none
+--   previous_state    VARCHAR      none  State of the span before; NULL for the first
+--   next_state        VARCHAR      none  State of the span after; NULL if the span is open
+--   began_at          TIMESTAMPTZ  none  Last change of the record, as the first observation of the state reports it
+--   ended_at          TIMESTAMPTZ  none  The same of the next state; NULL if the span is open
+--   is_open           BOOLEAN      none  Its end is not known
+--   seconds           DOUBLE       none  From its begin to its end; NULL if the span is open
+--   observed_seconds  DOUBLE       none  From its begin to its end, or to the last observation
+--   observations      BIGINT       none  Observations in the span
 WITH seen AS (
   SELECT workspace_id, agent_id, conversation_id, nullif(state, '') AS state, version, observed_at,
     row_number() OVER (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY version, observed_at, source, kind, state) AS nth

@@ -13,26 +13,26 @@
 -- SELECT position, sender, sender_name, text FROM marts.fct_turns
 -- WHERE agent_id = 'AGENT' AND conversation_id = 'CONVERSATION' ORDER BY position;
 -- Columns:
---   workspace_id            VARCHAR    none     Workspace
---   agent_id                VARCHAR    none     Agent
---   conversation_id         VARCHAR    none     Conversation
---   position                INTEGER    none     Number of the message in its conversation, from 1
---   turn_key                VARCHAR    none     The four columns above in one: the key that DuckDB's full-text search needs
---   agent_title             VARCHAR    none     Title of the agent
---   channel                 VARCHAR    none     Channel of the conversation; `unknown` if none was reported
---   day                     DATE       none     Day of the message in the workspace's time zone, else of the conversation
---   is_counted              BOOLEAN    none     The conversation counts in aggregates
---   written_at              TIMESTAMP  none     When it was written
---   sender                  VARCHAR    none     Who wrote it: contact, agent or person; NULL for another role
---   role                    VARCHAR    none     The role as the vendor names it
---   sender_id               VARCHAR    staff    The person who wrote it: as the message says, else who had accepted the newest handoff
---   sender_name             VARCHAR    staff    Name of that person
---   text                    VARCHAR    content  What was said
---   characters              BIGINT     none     Length of the text
---   previous_sender         VARCHAR    none     Sender of the message before it; NULL for the first
---   seconds_since_previous  DOUBLE     none     Since the message before it; NULL where a time is unknown
---   turn_id                 VARCHAR    none     Id of the turn
---   session_id              VARCHAR    none     Session of the turn
+--   workspace_id            VARCHAR      none     Workspace
+--   agent_id                VARCHAR      none     Agent
+--   conversation_id         VARCHAR      none     Conversation
+--   position                INTEGER      none     Number of the message in its conversation, from 1
+--   turn_key                VARCHAR      none     The four columns above in one: the key that DuckDB's full-text search needs
+--   agent_title             VARCHAR      none     Title of the agent
+--   channel                 VARCHAR      none     Channel of the conversation; `unknown` if none was reported
+--   day                     DATE         none     Day of the message in the workspace's time zone, else of the conversation
+--   is_counted              BOOLEAN      none     The conversation counts in aggregates
+--   written_at              TIMESTAMPTZ  none     When it was written
+--   sender                  VARCHAR      none     Who wrote it: contact, agent or person; NULL for another role
+--   role                    VARCHAR      none     The role as the vendor names it
+--   sender_id               VARCHAR      staff    The person who wrote it: as the message says, else who had accepted the newest handoff
+--   sender_name             VARCHAR      staff    Name of that person
+--   text                    VARCHAR      content  What was said
+--   characters              BIGINT       none     Length of the text
+--   previous_sender         VARCHAR      none     Sender of the message before it; NULL for the first
+--   seconds_since_previous  DOUBLE       none     Since the message before it; NULL where a time is unknown
+--   turn_id                 VARCHAR      none     Id of the turn
+--   session_id              VARCHAR      none     Session of the turn
 WITH accepted AS (
   -- Of handoffs that were accepted at the same time the last one.
   SELECT workspace_id, agent_id, conversation_id, accepted_at, arg_max(accepted_by, position) AS accepted_by

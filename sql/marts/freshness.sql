@@ -2,23 +2,23 @@
 -- Grain: workspace_id, agent_id
 -- Refresh: whole
 -- Built from: marts.dim_agents, marts.fct_conversations
--- Use: which agents' data is old, from what is stored alone: compare `newest_observation_at`, a time in UTC, with the time of your query. An agent
+-- Use: which agents' data is old, from what is stored alone: compare `newest_observation_at`, with the time of your query. An agent
 -- without new conversations has an old observation although it is read: `as_of` in the table `_publication` of a published copy says when data was
 -- last read.
 -- Example:
--- SELECT agent_title, newest_observation_at, now() AT TIME ZONE 'UTC' - newest_observation_at AS age, stale FROM marts.freshness ORDER BY age DESC;
+-- SELECT agent_title, newest_observation_at, now() - newest_observation_at AS age, stale FROM marts.freshness ORDER BY age DESC;
 -- Columns:
---   workspace_id             VARCHAR    none  Workspace
---   agent_id                 VARCHAR    none  Agent
---   agent_title              VARCHAR    none  Title of the agent
---   conversations            BIGINT     none  Conversations
---   newest_conversation_at   TIMESTAMP  none  Start of the conversation that began last
---   newest_activity_at       TIMESTAMP  none  Last message of any conversation
---   newest_record_at         TIMESTAMP  none  The newest record is at least this fresh
---   newest_observation_at    TIMESTAMP  none  When a conversation was last seen, in an export or an event
---   incomplete               BIGINT     none  Conversations known from events alone
---   stale                    BIGINT     none  Conversations known to have changed since they were exported
---   missing                  BIGINT     none  Conversations that the vendor no longer has
+--   workspace_id            VARCHAR      none  Workspace
+--   agent_id                VARCHAR      none  Agent
+--   agent_title             VARCHAR      none  Title of the agent
+--   conversations           BIGINT       none  Conversations
+--   newest_conversation_at  TIMESTAMPTZ  none  Start of the conversation that began last
+--   newest_activity_at      TIMESTAMPTZ  none  Last message of any conversation
+--   newest_record_at        TIMESTAMPTZ  none  The newest record is at least this fresh
+--   newest_observation_at   TIMESTAMPTZ  none  When a conversation was last seen, in an export or an event
+--   incomplete              BIGINT       none  Conversations known from events alone
+--   stale                   BIGINT       none  Conversations known to have changed since they were exported
+--   missing                 BIGINT       none  Conversations that the vendor no longer has
 WITH known AS (
   SELECT workspace_id, agent_id, count(*) AS conversations, max(started_at) AS newest_conversation_at, max(last_activity_at) AS newest_activity_at,
     max(as_of) AS newest_record_at, max(last_observed_at) AS newest_observation_at,

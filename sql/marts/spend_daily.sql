@@ -12,31 +12,31 @@
 -- SELECT c.month_begin, sum(s.credits) AS spent, sum(s.lifetime_credits) / nullif(sum(s.conversations), 0) AS credits_per_conversation
 -- FROM marts.spend_daily s JOIN marts.dim_calendar c USING (workspace_id, day) GROUP BY c.month_begin ORDER BY c.month_begin;
 -- Columns:
---   workspace_id                VARCHAR  none  Workspace
---   agent_id                    VARCHAR  none  Agent
---   channel                     VARCHAR  none  Channel; `unknown` if none was reported
---   day                         DATE     none  Day in the workspace's time zone
---   agent_title                 VARCHAR  none  Title of the agent
---   conversations               BIGINT   none  Conversations that began on the day
---   conversations_with_spend    BIGINT   none  Conversations of any day whose costs changed on the day; one may count on several days
---   input_tokens                BIGINT   none  Input tokens, spent on the day
---   output_tokens               BIGINT   none  Output tokens, spent on the day
---   tokens                      BIGINT   none  All tokens, spent on the day
---   tokens_usd                  DOUBLE   none  Cost of the tokens (USD), spent on the day
---   credits                     DOUBLE   none  Credits, spent on the day
---   llm_cost                    DOUBLE   none  Language model (unit not stated), spent on the day
---   speech_cost                 DOUBLE   none  Speech generation (unit not stated), spent on the day
---   transcriber_cost            DOUBLE   none  Transcription (unit not stated), spent on the day
---   call_cost                   DOUBLE   none  External calls (unit not stated), spent on the day
---   lifetime_input_tokens       BIGINT   none  Input tokens, whole life of the conversations that began on the day
---   lifetime_output_tokens      BIGINT   none  Output tokens, whole life of the conversations that began on the day
---   lifetime_tokens             BIGINT   none  All tokens, whole life of the conversations that began on the day
---   lifetime_tokens_usd         DOUBLE   none  Cost of the tokens (USD), whole life of the conversations that began on the day
---   lifetime_credits            DOUBLE   none  Credits, whole life of the conversations that began on the day
---   lifetime_llm_cost           DOUBLE   none  Language model (unit not stated), whole life of the conversations that began on the day
---   lifetime_speech_cost        DOUBLE   none  Speech generation (unit not stated), whole life of the conversations that began on the day
---   lifetime_transcriber_cost   DOUBLE   none  Transcription (unit not stated), whole life of the conversations that began on the day
---   lifetime_call_cost          DOUBLE   none  External calls (unit not stated), whole life of the conversations that began on the day
+--   workspace_id               VARCHAR  none  Workspace
+--   agent_id                   VARCHAR  none  Agent
+--   channel                    VARCHAR  none  Channel; `unknown` if none was reported
+--   day                        DATE     none  Day in the workspace's time zone
+--   agent_title                VARCHAR  none  Title of the agent
+--   conversations              BIGINT   none  Conversations that began on the day
+--   conversations_with_spend   BIGINT   none  Conversations of any day whose costs changed on the day; one may count on several days
+--   input_tokens               BIGINT   none  Input tokens, spent on the day
+--   output_tokens              BIGINT   none  Output tokens, spent on the day
+--   tokens                     BIGINT   none  All tokens, spent on the day
+--   tokens_usd                 DOUBLE   none  Cost of the tokens (USD), spent on the day
+--   credits                    DOUBLE   none  Credits, spent on the day
+--   llm_cost                   DOUBLE   none  Language model (unit not stated), spent on the day
+--   speech_cost                DOUBLE   none  Speech generation (unit not stated), spent on the day
+--   transcriber_cost           DOUBLE   none  Transcription (unit not stated), spent on the day
+--   call_cost                  DOUBLE   none  External calls (unit not stated), spent on the day
+--   lifetime_input_tokens      BIGINT   none  Input tokens, whole life of the conversations that began on the day
+--   lifetime_output_tokens     BIGINT   none  Output tokens, whole life of the conversations that began on the day
+--   lifetime_tokens            BIGINT   none  All tokens, whole life of the conversations that began on the day
+--   lifetime_tokens_usd        DOUBLE   none  Cost of the tokens (USD), whole life of the conversations that began on the day
+--   lifetime_credits           DOUBLE   none  Credits, whole life of the conversations that began on the day
+--   lifetime_llm_cost          DOUBLE   none  Language model (unit not stated), whole life of the conversations that began on the day
+--   lifetime_speech_cost       DOUBLE   none  Speech generation (unit not stated), whole life of the conversations that began on the day
+--   lifetime_transcriber_cost  DOUBLE   none  Transcription (unit not stated), whole life of the conversations that began on the day
+--   lifetime_call_cost         DOUBLE   none  External calls (unit not stated), whole life of the conversations that began on the day
 WITH began AS (
   SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title, count(*) AS conversations,
     total(input_tokens) AS input_tokens, total(output_tokens) AS output_tokens, total(tokens) AS tokens, fsum(tokens_usd) AS tokens_usd, fsum(credits) AS credits, fsum(llm_cost) AS llm_cost, fsum(speech_cost) AS speech_cost, fsum(transcriber_cost) AS transcriber_cost, fsum(call_cost) AS call_cost

@@ -23,11 +23,11 @@ CREATE TABLE _checks (
   -- Why it is broken; never a value.
   error VARCHAR,
   -- When it ran.
-  checked_at TIMESTAMP NOT NULL,
+  checked_at TIMESTAMPTZ NOT NULL,
   -- How long it took (ms).
   duration_ms BIGINT NOT NULL,
   -- When it last ran over all rows.
-  full_at TIMESTAMP,
+  full_at TIMESTAMPTZ,
   -- Epoch of the change log in which it ran.
   epoch VARCHAR,
   -- Entry of the change log up to which records are checked.
@@ -64,9 +64,9 @@ CREATE TABLE _publications (
   -- Rows in the package.
   row_count BIGINT,
   -- When its rows were read.
-  started_at TIMESTAMP NOT NULL,
+  started_at TIMESTAMPTZ NOT NULL,
   -- When it ended; NULL: it runs, or was killed.
-  ended_at TIMESTAMP,
+  ended_at TIMESTAMPTZ,
   -- Code of the error that it failed with.
   error_code VARCHAR,
   -- What went wrong.
@@ -91,7 +91,7 @@ CREATE TABLE _people (
   -- The newest name or address that a conversation has; NULL if none has one (PII: staff).
   text VARCHAR,
   -- Version of that conversation.
-  seen_at TIMESTAMP NOT NULL,
+  seen_at TIMESTAMPTZ NOT NULL,
   -- Agent of that conversation.
   agent_id VARCHAR NOT NULL,
   -- That conversation.
@@ -113,9 +113,9 @@ CREATE TABLE _business_hours (
   -- Workspace id.
   workspace_id VARCHAR NOT NULL,
   -- Begin.
-  opens_at TIMESTAMP NOT NULL,
+  opens_at TIMESTAMPTZ NOT NULL,
   -- End.
-  closes_at TIMESTAMP NOT NULL,
+  closes_at TIMESTAMPTZ NOT NULL,
   -- Business time before it, in seconds.
   seconds_before BIGINT NOT NULL
 );
@@ -172,7 +172,7 @@ CREATE TABLE _models (
   -- Time that the last attempt took, ms.
   duration_ms BIGINT,
   -- When that was.
-  tried_at TIMESTAMP NOT NULL,
+  tried_at TIMESTAMPTZ NOT NULL,
   -- Identifies its table, and changes when the table is created again with other columns or another key: targets that have rows of an earlier table are written from empty. NULL: it has not been built.
   table_id VARCHAR
 );

@@ -23,11 +23,11 @@ CREATE TABLE _windows (
   -- head, tail, full, reread, selected, refresh or sample.
   kind VARCHAR NOT NULL,
   -- First second of `ts` that the window covers. NULL: from the beginning of time, or, with `to_at`, no range.
-  from_at TIMESTAMP,
+  from_at TIMESTAMPTZ,
   -- Last second of `ts` that the window covers.
-  to_at TIMESTAMP,
+  to_at TIMESTAMPTZ,
   -- When it was opened.
-  opened_at TIMESTAMP NOT NULL,
+  opened_at TIMESTAMPTZ NOT NULL,
   -- It is read to its end.
   done BOOLEAN NOT NULL,
   -- Loaded pages.
@@ -70,7 +70,7 @@ CREATE TABLE _loads (
   -- Version of the catalog with which it was loaded.
   catalog_version INTEGER NOT NULL,
   -- When it was loaded.
-  loaded_at TIMESTAMP NOT NULL
+  loaded_at TIMESTAMPTZ NOT NULL
 );
 
 -- Folders of the landing of months that are over, all of whose pages are loaded: as long as the folder has not changed since, its
@@ -91,9 +91,9 @@ CREATE TABLE _runs (
   -- Key: id of the run.
   run VARCHAR NOT NULL,
   -- When it started.
-  started_at TIMESTAMP NOT NULL,
+  started_at TIMESTAMPTZ NOT NULL,
   -- When it ended; NULL: it has not.
-  ended_at TIMESTAMP,
+  ended_at TIMESTAMPTZ,
   -- How it ended.
   outcome VARCHAR,
   -- Requests that it made.
@@ -111,9 +111,9 @@ CREATE TABLE _runs (
   -- Process that held the warehouse.
   pid BIGINT,
   -- When a running sync last reported that it was alive.
-  seen_at TIMESTAMP,
+  seen_at TIMESTAMPTZ,
   -- When it was paused; NULL: it is not paused.
-  paused_at TIMESTAMP,
+  paused_at TIMESTAMPTZ,
   -- Code of its error; of a run that continues, of its last attempt.
   error_code VARCHAR,
   -- Why it failed.
@@ -135,7 +135,7 @@ CREATE TABLE _full_exports_dropped (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
   -- Full exports that were planned up to this time are dropped.
-  planned_until TIMESTAMP NOT NULL
+  planned_until TIMESTAMPTZ NOT NULL
 );
 
 -- One row for each answer that landed.
@@ -153,7 +153,7 @@ CREATE TABLE _requests (
   -- Window of the page.
   window_name VARCHAR NOT NULL,
   -- When the request was sent, server's clock.
-  sent_at TIMESTAMP NOT NULL,
+  sent_at TIMESTAMPTZ NOT NULL,
   -- From the request to the end of the answer (ms).
   duration_ms BIGINT,
   -- HTTP status.
@@ -169,9 +169,9 @@ CREATE TABLE _requests (
   -- Kind of the window: head, tail, full, reread, selected, refresh, sample; NULL for a listing.
   kind VARCHAR,
   -- First second of `ts` that the page covers.
-  from_at TIMESTAMP,
+  from_at TIMESTAMPTZ,
   -- Last second of `ts` that the page covers.
-  to_at TIMESTAMP,
+  to_at TIMESTAMPTZ,
   -- Id of the billing in the vendor's log (`usage.logId`); NULL where the vendor reported none.
   log_id VARCHAR,
   -- The vendor's summary of the billing (`usage.summary`).
@@ -185,7 +185,7 @@ CREATE TABLE _quota (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
   -- Key: when the answer that reported the quota was requested.
-  reported_at TIMESTAMP NOT NULL,
+  reported_at TIMESTAMPTZ NOT NULL,
   -- Billing period.
   period_key VARCHAR,
   -- Sessions used in the period.
@@ -221,9 +221,9 @@ CREATE TABLE _issues (
   -- How often.
   occurrences BIGINT NOT NULL,
   -- When first.
-  first_seen TIMESTAMP NOT NULL,
+  first_seen TIMESTAMPTZ NOT NULL,
   -- When last.
-  last_seen TIMESTAMP NOT NULL,
+  last_seen TIMESTAMPTZ NOT NULL,
   -- A landed file that has it.
   example_file VARCHAR NOT NULL
 );
@@ -241,9 +241,9 @@ CREATE TABLE _drift (
   -- How often.
   occurrences BIGINT NOT NULL,
   -- When first.
-  first_seen TIMESTAMP NOT NULL,
+  first_seen TIMESTAMPTZ NOT NULL,
   -- When last.
-  last_seen TIMESTAMP NOT NULL,
+  last_seen TIMESTAMPTZ NOT NULL,
   -- A landed file that has it.
   example_file VARCHAR NOT NULL
 );
@@ -261,7 +261,7 @@ CREATE TABLE _quarantine (
   -- Why it could not be loaded; never a value.
   reason VARCHAR NOT NULL,
   -- When it was quarantined.
-  quarantined_at TIMESTAMP NOT NULL
+  quarantined_at TIMESTAMPTZ NOT NULL
 );
 
 -- One row for each refresh that no new message caused, under `refreshOn: auto`: what it found decides whether such refreshes are skipped.
@@ -273,7 +273,7 @@ CREATE TABLE _measured_refreshes (
   -- Key: conversation id.
   conversation_id VARCHAR NOT NULL,
   -- Key: when it was requested, server's clock.
-  requested_at TIMESTAMP NOT NULL,
+  requested_at TIMESTAMPTZ NOT NULL,
   -- Keys of the API's record whose values differ from those of the export before, apart from keys that nobody analyzes. They include keys that events carry.
   changed VARCHAR[] NOT NULL
 );
@@ -294,11 +294,11 @@ CREATE TABLE _absences (
   -- The landed file that says so.
   file VARCHAR NOT NULL,
   -- Records seen last before this are gone.
-  before_at TIMESTAMP NOT NULL,
+  before_at TIMESTAMPTZ NOT NULL,
   -- Records are gone since then.
-  since TIMESTAMP NOT NULL,
+  since TIMESTAMPTZ NOT NULL,
   -- Changes before this are settled by it.
-  as_of TIMESTAMP NOT NULL
+  as_of TIMESTAMPTZ NOT NULL
 );
 
 -- The workspace's configuration at the last load: the reconciliation report needs to know where its days begin.
@@ -322,11 +322,11 @@ CREATE TABLE conversation_patches (
   -- Its value, as sent (PII: content).
   value JSON,
   -- The record's `lastModified` in the event.
-  modified TIMESTAMP,
+  modified TIMESTAMPTZ,
   -- When the event was sent.
-  as_of TIMESTAMP NOT NULL,
+  as_of TIMESTAMPTZ NOT NULL,
   -- When the event was received.
-  fetched_at TIMESTAMP NOT NULL
+  fetched_at TIMESTAMPTZ NOT NULL
 );
 
 -- One row each time that a conversation was seen: changes and spend by day derive from it, whatever the order of arrival.
@@ -338,11 +338,11 @@ CREATE TABLE conversation_observations (
   -- Key: conversation id.
   conversation_id VARCHAR NOT NULL,
   -- When it was seen: the request was sent, or the event happened.
-  observed_at TIMESTAMP NOT NULL,
+  observed_at TIMESTAMPTZ NOT NULL,
   -- export or webhook.
   source VARCHAR NOT NULL,
   -- The record's own last change, else `observed_at`: orders the observations.
-  version TIMESTAMP NOT NULL,
+  version TIMESTAMPTZ NOT NULL,
   -- State.
   state VARCHAR,
   -- Lead stage.
@@ -352,7 +352,7 @@ CREATE TABLE conversation_observations (
   -- It was resolved.
   is_resolved BOOLEAN,
   -- When it was resolved.
-  resolved_at TIMESTAMP,
+  resolved_at TIMESTAMPTZ,
   -- Input tokens so far.
   token_usage_cumulative_input_tokens BIGINT,
   -- Output tokens so far.
@@ -376,11 +376,11 @@ CREATE TABLE conversation_observations (
   -- Kind of the window that brought the observation; NULL for an event.
   kind VARCHAR,
   -- The record's own `lastModified`, where it has one: two observations without it cannot be distinguished.
-  modified TIMESTAMP,
+  modified TIMESTAMPTZ,
   -- The observed columns that an event carried, null values included; NULL: an export, which carries all.
   reported VARCHAR[],
   -- Last message of the conversation, as it was seen: costs are booked on its day.
-  last_message_ts TIMESTAMP
+  last_message_ts TIMESTAMPTZ
 );
 
 -- One row. The change log tells consumers what they must apply to their copies. Its epoch is random: within it, the log has every change
@@ -389,18 +389,18 @@ CREATE TABLE _change_log (
   -- Id of the epoch.
   epoch VARCHAR NOT NULL,
   -- When it began.
-  begun_at TIMESTAMP NOT NULL,
+  begun_at TIMESTAMPTZ NOT NULL,
   -- Entries up to this one are deleted.
   trimmed_to BIGINT NOT NULL
 );
-INSERT INTO _change_log VALUES (uuid()::VARCHAR, now()::TIMESTAMP, 0);
+INSERT INTO _change_log VALUES (uuid()::VARCHAR, now(), 0);
 
 -- One row for each changed record, in the order of the commits.
 CREATE TABLE _changes (
   -- Key: number of the entry, in the order of the commits.
   seq BIGINT NOT NULL,
   -- When the transaction began.
-  logged_at TIMESTAMP NOT NULL,
+  logged_at TIMESTAMPTZ NOT NULL,
   -- Table of the record; the entry covers its child tables too.
   table_name VARCHAR NOT NULL,
   -- Values of the table's key columns; of an observation also `observed_at`.
@@ -418,7 +418,7 @@ CREATE TABLE _consumers (
   -- It has applied the entries up to this one; later entries are kept for it, for seven days.
   seq BIGINT NOT NULL,
   -- When it was registered.
-  registered_at TIMESTAMP NOT NULL,
+  registered_at TIMESTAMPTZ NOT NULL,
   -- When it last reported `seq`; NULL: never.
-  acknowledged_at TIMESTAMP
+  acknowledged_at TIMESTAMPTZ
 );

@@ -3,28 +3,28 @@
 -- mirror late may lie in any range. $seed makes the choice of these repeatable.
 WITH reread AS (
   SELECT agent_id, from_at, to_at, opened_at FROM _windows
-  WHERE workspace_id = $workspace AND to_at >= $since::TIMESTAMP AND kind IN ('full', 'reread')
+  WHERE workspace_id = $workspace AND to_at >= $since::TIMESTAMPTZ AND kind IN ('full', 'reread')
 ),
 -- Pages whose range no later window has read again, or is reading.
 newest AS (
   SELECT * FROM _requests r
-  WHERE workspace_id = $workspace AND to_at >= $since::TIMESTAMP AND NOT EXISTS (
+  WHERE workspace_id = $workspace AND to_at >= $since::TIMESTAMPTZ AND NOT EXISTS (
     SELECT 1 FROM reread w WHERE w.agent_id = r.agent_id AND w.opened_at > r.sent_at AND w.to_at >= r.to_at
       AND coalesce(w.from_at <= r.from_at, w.from_at IS NULL))
 ),
 -- Conversations that are known only from events or requests by id: no window over a range has returned them.
 found_otherwise AS MATERIALIZED (
   SELECT agent_id, ts FROM conversations c
-  WHERE workspace_id = $workspace AND ts >= $since::TIMESTAMP AND NOT EXISTS (
+  WHERE workspace_id = $workspace AND ts >= $since::TIMESTAMPTZ AND NOT EXISTS (
     SELECT 1 FROM conversation_observations o
     WHERE o.workspace_id = c.workspace_id AND o.agent_id = c.agent_id AND o.conversation_id = c.conversation_id
-      AND o.source = 'export' AND o.observed_at >= $since::TIMESTAMP
+      AND o.source = 'export' AND o.observed_at >= $since::TIMESTAMPTZ
       AND coalesce(o.kind, '') NOT IN ('selected', 'refresh', 'sample'))
 ),
 found_by_page AS (
   SELECT n.file, count(*) AS found
   FROM newest n JOIN found_otherwise c
-    ON c.agent_id = n.agent_id AND c.ts < n.to_at + INTERVAL 1 SECOND AND c.ts >= coalesce(n.from_at, '-infinity'::TIMESTAMP)
+    ON c.agent_id = n.agent_id AND c.ts < n.to_at + INTERVAL 1 SECOND AND c.ts >= coalesce(n.from_at, '-infinity'::TIMESTAMPTZ)
   WHERE n.scanned > n.returned GROUP BY n.file
 ),
 pages AS (

@@ -7,7 +7,7 @@ WITH reports AS (
   SELECT period_key, reported_at, coalesce(used_sessions, included_sessions - remaining_sessions) AS used,
     min(reported_at) OVER keyed AS since, rank() OVER (keyed ORDER BY reported_at) AS number
   FROM _quota WHERE workspace_id = $workspace AND period_key IS NOT NULL
-    AND reported_at >= (SELECT max(reported_at) FROM _quota WHERE workspace_id = $workspace) - INTERVAL 200 DAY
+    AND reported_at >= (SELECT max(reported_at) FROM _quota WHERE workspace_id = $workspace) - INTERVAL 4800 HOUR
   WINDOW keyed AS (PARTITION BY period_key)
 ),
 keys AS (

@@ -11,7 +11,7 @@ WITH numbers AS (
     coalesce(included_sessions, max(included_sessions) OVER (PARTITION BY period_key), $included) AS included,
     greatest(overage_sessions, if(overage_packs > 0, (overage_packs - 1) * $pack + 1, 0)) AS overage
   FROM _quota WHERE workspace_id = $workspace AND period_key IS NOT NULL
-    AND reported_at >= (SELECT max(reported_at) FROM _quota WHERE workspace_id = $workspace) - INTERVAL 100 DAY
+    AND reported_at >= (SELECT max(reported_at) FROM _quota WHERE workspace_id = $workspace) - INTERVAL 2400 HOUR
 ),
 reports AS (
   SELECT *, least(included_sessions, used_sessions + remaining_sessions) AS said,

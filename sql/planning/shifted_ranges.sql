@@ -4,12 +4,12 @@
 -- $since: evidence since then. $lag: how late the mirror may be (s).
 WITH several AS (
   SELECT agent_id, window_name FROM _windows
-  WHERE workspace_id = $workspace AND pages > 1 AND opened_at >= $since::TIMESTAMP AND kind IN ('head', 'tail', 'full', 'reread')
+  WHERE workspace_id = $workspace AND pages > 1 AND opened_at >= $since::TIMESTAMPTZ AND kind IN ('head', 'tail', 'full', 'reread')
 ),
 ranged AS (
   -- The vendor reads a page after the request was sent; dates of answers have whole seconds.
-  SELECT agent_id, window_name, file, kind, sent_at, sent_at + to_milliseconds(coalesce(duration_ms, 0) + 2000) AS read_by, coalesce(from_at, '-infinity'::TIMESTAMP) AS from_at, to_at
-  FROM _requests WHERE workspace_id = $workspace AND to_at IS NOT NULL AND sent_at >= $since::TIMESTAMP
+  SELECT agent_id, window_name, file, kind, sent_at, sent_at + to_milliseconds(coalesce(duration_ms, 0) + 2000) AS read_by, coalesce(from_at, '-infinity'::TIMESTAMPTZ) AS from_at, to_at
+  FROM _requests WHERE workspace_id = $workspace AND to_at IS NOT NULL AND sent_at >= $since::TIMESTAMPTZ
 ),
 boundaries AS MATERIALIZED (
   SELECT agent_id, window_name, sent_at AS after_at, lead(read_by) OVER pages AS before_at,
@@ -20,19 +20,19 @@ boundaries AS MATERIALIZED (
 ),
 gone AS (
   SELECT agent_id, conversation_id, _missing_since AS gone_at FROM conversations
-  WHERE workspace_id = $workspace AND _missing_since >= $since::TIMESTAMP
+  WHERE workspace_id = $workspace AND _missing_since >= $since::TIMESTAMPTZ
 ),
 -- Conversations that were seen again, or looked for again.
 candidates AS (
   SELECT agent_id, conversation_id FROM conversation_observations
-  WHERE workspace_id = $workspace AND source = 'export' AND observed_at >= $since::TIMESTAMP GROUP BY ALL HAVING count(*) > 1
+  WHERE workspace_id = $workspace AND source = 'export' AND observed_at >= $since::TIMESTAMPTZ GROUP BY ALL HAVING count(*) > 1
   UNION
   SELECT agent_id, conversation_id FROM gone
 ),
 returned AS MATERIALIZED (
   SELECT o.agent_id, o.conversation_id, o.observed_at, r.window_name, r.from_at, r.to_at
   FROM (FROM conversation_observations SEMI JOIN candidates USING (agent_id, conversation_id)
-      WHERE workspace_id = $workspace AND source = 'export' AND observed_at >= $since::TIMESTAMP) o
+      WHERE workspace_id = $workspace AND source = 'export' AND observed_at >= $since::TIMESTAMPTZ) o
     JOIN ranged r ON r.agent_id = o.agent_id AND r.sent_at = o.observed_at AND r.kind = o.kind
 ),
 -- When a record left its place, at the earliest and at the latest: between two sightings, or at the `ts` that it has since then.
@@ -57,7 +57,7 @@ shifted AS (
   WHERE NOT EXISTS (
     SELECT 1 FROM _windows w
     WHERE w.workspace_id = $workspace AND w.agent_id = b.agent_id AND w.kind IN ('full', 'reread') AND w.opened_at > b.before_at
-      AND w.to_at >= b.to_at AND coalesce(w.from_at, '-infinity'::TIMESTAMP) <= b.from_at)
+      AND w.to_at >= b.to_at AND coalesce(w.from_at, '-infinity'::TIMESTAMPTZ) <= b.from_at)
 )
 SELECT s.agent_id AS "agentId", CASE WHEN s.from_at > '-infinity' THEN epoch(s.from_at)::BIGINT::DOUBLE END AS "fromSec", epoch(s.to_at)::BIGINT::DOUBLE AS "toSec",
   epoch_ms(s.before_at)::DOUBLE AS "readAtMs", count(c.conversation_id)::DOUBLE AS scanned,

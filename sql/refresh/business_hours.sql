@@ -1,4 +1,5 @@
 -- Stores when a workspace is open. `hours`: JSON of {weekday, from, to}, in minutes of the local day (weekday 1: Monday); `holidays`: JSON of days.
+-- `day`, `moment` and their like are UTC, and become times with `AT TIME ZONE`: DuckDB adds intervals to them ten times as fast.
 -- A time is within business hours if the clock on the wall says so: an hour that a change of the offset repeats counts twice, a skipped one not at all.
 INSERT INTO _business_hours
 WITH RECURSIVE days AS (
@@ -37,7 +38,7 @@ open AS (
   SELECT greatest(opens - shift, begins_at, TIMESTAMP '2010-01-01') AS opens_at, least(closes - shift, ends_at, TIMESTAMP '2060-01-01') AS closes_at
   FROM open_days JOIN segments ON opens - shift < ends_at AND closes - shift > begins_at
 )
-SELECT $workspace, opens_at, closes_at,
+SELECT $workspace, opens_at AT TIME ZONE 'UTC', closes_at AT TIME ZONE 'UTC',
   coalesce(sum(date_diff('second', opens_at, closes_at)) OVER (ORDER BY opens_at ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::BIGINT
 FROM open WHERE opens_at < closes_at
 ORDER BY opens_at

@@ -9,11 +9,11 @@ WITH named AS (
   UNION ALL
   SELECT workspace_id, resolved_by, NULL, resolved_by_email, _version, _record FROM scoped('conversations')
   UNION ALL
-  SELECT workspace_id, chat_assigned_to, NULL, NULL, TIMESTAMP '1970-01-01', _record FROM scoped('conversations')
+  SELECT workspace_id, chat_assigned_to, NULL, NULL, TIMESTAMPTZ 'epoch', _record FROM scoped('conversations')
   UNION ALL
-  SELECT workspace_id, user_id, NULL, NULL, TIMESTAMP '1970-01-01', _record FROM scoped('conversation_assigned_ids')
+  SELECT workspace_id, user_id, NULL, NULL, TIMESTAMPTZ 'epoch', _record FROM scoped('conversation_assigned_ids')
   UNION ALL
-  SELECT workspace_id, accepted_by, NULL, NULL, TIMESTAMP '1970-01-01', _record FROM scoped('conversation_handoffs')
+  SELECT workspace_id, accepted_by, NULL, NULL, TIMESTAMPTZ 'epoch', _record FROM scoped('conversation_handoffs')
 ),
 -- Few texts among many conversations: comparing all of them took twice as long.
 newest AS (

@@ -11,7 +11,7 @@ open AS (
   WHERE workspace_id = $workspace_id AND NOT done
   -- Windows of a full export that was dropped are not continued.
   AND NOT (kind = 'full' AND opened_at <= coalesce(
-    (SELECT max(planned_until) FROM _full_exports_dropped WHERE workspace_id = $workspace_id), TIMESTAMP 'epoch'))
+    (SELECT max(planned_until) FROM _full_exports_dropped WHERE workspace_id = $workspace_id), TIMESTAMPTZ 'epoch'))
   GROUP BY ALL)
 SELECT agent_id AS "agentId", title, missing AS "missingSince", coalesce(held.n, 0) AS conversations,
   newest AS "newestAt", oldest AS "oldestAt", coalesce(open.n, 0) AS "openWindows"

@@ -31,17 +31,17 @@
 --   hidden_behind   BIGINT   none  Sessions billed by the pages that skipped conversations: roughly what reading those pages again would bill
 CREATE OR REPLACE VIEW _ledger AS
 WITH second_readings AS MATERIALIZED (
-  SELECT workspace_id, agent_id, window_name, opened_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at
+  SELECT workspace_id, agent_id, window_name, opened_at, coalesce(from_at, TIMESTAMPTZ '-infinity') AS from_at, to_at
   FROM _windows WHERE done AND kind IN ('full', 'reread')
 ),
 -- A reading of years would span thousands of days. Such readings are few, so they are joined without the day.
-long_readings AS (FROM second_readings WHERE from_at < to_at - INTERVAL 31 DAY),
+long_readings AS (FROM second_readings WHERE from_at < to_at - INTERVAL 744 HOUR),
 readings_by_day AS (
   SELECT *, unnest(range(epoch(from_at)::BIGINT // 86400, epoch(to_at)::BIGINT // 86400 + 1)) AS reaches
-  FROM second_readings WHERE from_at >= to_at - INTERVAL 31 DAY
+  FROM second_readings WHERE from_at >= to_at - INTERVAL 744 HOUR
 ),
 skipping AS (
-  SELECT workspace_id, agent_id, window_name, kind, sent_at, coalesce(from_at, TIMESTAMP '-infinity') AS from_at, to_at,
+  SELECT workspace_id, agent_id, window_name, kind, sent_at, coalesce(from_at, TIMESTAMPTZ '-infinity') AS from_at, to_at,
     scanned - returned AS skipped, coalesce(billed_sessions, returned) AS billed
   FROM _requests WHERE scanned > returned AND to_at IS NOT NULL
 ),
@@ -74,7 +74,7 @@ in_events AS (
 -- `quarter` counts quarters of an hour since the epoch.
 days AS MATERIALIZED (
   SELECT workspace_id, quarter,
-    (make_timestamp(quarter * 900000000) AT TIME ZONE 'UTC' AT TIME ZONE coalesce(time_zone, 'UTC'))::DATE AS day
+    (make_timestamptz(quarter * 900000000) AT TIME ZONE coalesce(time_zone, 'UTC'))::DATE AS day
   FROM (
     SELECT workspace_id, epoch_us(ts) // 900000000 AS quarter FROM conversations WHERE ts IS NOT NULL
     UNION SELECT workspace_id, epoch_us(to_at) // 900000000 FROM _requests WHERE scanned > returned AND to_at IS NOT NULL

@@ -4,21 +4,21 @@
 -- value is no change. Derives from observations ordered by version, so it does not depend on their order of arrival. An export reports all
 -- values; an event reports some: a value that it leaves out stays, and one that it reports as null is null from then on.
 -- Columns:
---   workspace_id         VARCHAR    none   Workspace
---   agent_id             VARCHAR    none   Agent
---   conversation_id      VARCHAR    none   Conversation
---   changed_at           TIMESTAMP  none   Version of the observation: the record's own last change, else when it was seen
---   observed_at          TIMESTAMP  none   When it was seen
---   first_seen           BOOLEAN    none   It is the first observation
---   changed              VARCHAR[]  none   Names of the columns that had another value before
---   previous_state       VARCHAR    none   State before
---   state                VARCHAR    none   State
---   previous_stage       VARCHAR    none   Lead stage before
---   stage                VARCHAR    none   Lead stage
---   previous_assignee    VARCHAR    staff  Whom the chat was assigned to before
---   assignee             VARCHAR    staff  Whom the chat is assigned to
---   previously_resolved  BOOLEAN    none   It was resolved before
---   is_resolved          BOOLEAN    none   It is resolved
+--   workspace_id         VARCHAR      none   Workspace
+--   agent_id             VARCHAR      none   Agent
+--   conversation_id      VARCHAR      none   Conversation
+--   changed_at           TIMESTAMPTZ  none   Version of the observation: the record's own last change, else when it was seen
+--   observed_at          TIMESTAMPTZ  none   When it was seen
+--   first_seen           BOOLEAN      none   It is the first observation
+--   changed              VARCHAR[]    none   Names of the columns that had another value before
+--   previous_state       VARCHAR      none   State before
+--   state                VARCHAR      none   State
+--   previous_stage       VARCHAR      none   Lead stage before
+--   stage                VARCHAR      none   Lead stage
+--   previous_assignee    VARCHAR      staff  Whom the chat was assigned to before
+--   assignee             VARCHAR      staff  Whom the chat is assigned to
+--   previously_resolved  BOOLEAN      none   It was resolved before
+--   is_resolved          BOOLEAN      none   It is resolved
 CREATE OR REPLACE VIEW conversation_changes AS
 WITH seen AS (
   SELECT

@@ -2,14 +2,14 @@
 -- One row for each such finished re-read. `late_at_least` counts those that cannot have been skipped before. If there are many,
 -- raise `settle`, so that the first reading finds them.
 -- Columns:
---   workspace_id    VARCHAR    none  Workspace
---   agent_id        VARCHAR    none  Agent
---   from_at         TIMESTAMP  none  First second of `ts` of the range
---   to_at           TIMESTAMP  none  Last second of `ts` of the range
---   read_again_at   TIMESTAMP  none  When it was read again
---   skipped_before  BIGINT     none  Conversations that had been skipped there
---   found           BIGINT     none  Conversations that only the second reading found
---   late_at_least   BIGINT     none  Those that cannot have been skipped before
+--   workspace_id    VARCHAR      none  Workspace
+--   agent_id        VARCHAR      none  Agent
+--   from_at         TIMESTAMPTZ  none  First second of `ts` of the range
+--   to_at           TIMESTAMPTZ  none  Last second of `ts` of the range
+--   read_again_at   TIMESTAMPTZ  none  When it was read again
+--   skipped_before  BIGINT       none  Conversations that had been skipped there
+--   found           BIGINT       none  Conversations that only the second reading found
+--   late_at_least   BIGINT       none  Those that cannot have been skipped before
 CREATE OR REPLACE VIEW late_rows AS
 WITH rereads AS (
   SELECT workspace_id, agent_id, window_name, from_at, to_at, opened_at,

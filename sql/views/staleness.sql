@@ -2,13 +2,13 @@
 -- One row for each workspace that was sampled. `stale` of the `sampled` had changed; `low` and `high` bound the share with 95 %
 -- confidence (Wilson's interval). Conversations without `lastModified` are not counted.
 -- Columns:
---   workspace_id  VARCHAR    none  Workspace
---   sampled_at    TIMESTAMP  none  When the last sample was taken
---   sampled       BIGINT     none  Sampled conversations
---   stale         BIGINT     none  Those that had changed since they were exported
---   share         DOUBLE     none  Their share
---   low           DOUBLE     none  Lower bound of the share, with 95 % confidence
---   high          DOUBLE     none  Upper bound of the share
+--   workspace_id  VARCHAR      none  Workspace
+--   sampled_at    TIMESTAMPTZ  none  When the last sample was taken
+--   sampled       BIGINT       none  Sampled conversations
+--   stale         BIGINT       none  Those that had changed since they were exported
+--   share         DOUBLE       none  Their share
+--   low           DOUBLE       none  Lower bound of the share, with 95 % confidence
+--   high          DOUBLE       none  Upper bound of the share
 CREATE OR REPLACE VIEW staleness AS
 WITH seen AS (
   SELECT workspace_id, kind, observed_at, modified,
@@ -23,7 +23,7 @@ recent AS (
 ),
 answered AS (
   SELECT workspace_id, newest AS sampled_at, count(*) AS sampled, count(*) FILTER (modified > held) AS stale
-  FROM recent WHERE observed_at > newest - INTERVAL 28 DAY
+  FROM recent WHERE epoch_us(observed_at) > epoch_us(newest) - 28 * 86400000000
   GROUP BY ALL
 ),
 shares AS (SELECT *, stale / sampled AS p, 1.96 * 1.96 AS z2 FROM answered)

@@ -1,10 +1,10 @@
 -- workspaces: one row for each workspace that has been synced. The API has no request that reads a workspace: what is known comes from the configuration and its agents.
 -- Columns:
---   workspace_id  VARCHAR    none  Id of the workspace, as configured
---   time_zone     VARCHAR    none  Time zone of its days, as configured
---   regions       VARCHAR    none  Regions of its agents, separated by commas
---   agents        BIGINT     none  Agents that the vendor lists
---   listed_at     TIMESTAMP  none  When its agents were last listed with a change
+--   workspace_id  VARCHAR      none  Id of the workspace, as configured
+--   time_zone     VARCHAR      none  Time zone of its days, as configured
+--   regions       VARCHAR      none  Regions of its agents, separated by commas
+--   agents        BIGINT       none  Agents that the vendor lists
+--   listed_at     TIMESTAMPTZ  none  When its agents were last listed with a change
 CREATE OR REPLACE VIEW workspaces AS
 SELECT
   workspace_id, time_zone, string_agg(DISTINCT region, ', ' ORDER BY region) AS regions,

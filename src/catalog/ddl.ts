@@ -23,36 +23,36 @@ const bookkeeping = (columns: readonly Omit<TableColumn, 'pii'>[]): TableColumn[
 const RECORD_BOOKKEEPING = bookkeeping([
   {
     name: '_version',
-    sqlType: 'TIMESTAMP',
+    sqlType: 'TIMESTAMPTZ',
     about: "The record's own last change, else the time at which it was read",
   },
   {
     name: '_as_of',
-    sqlType: 'TIMESTAMP',
+    sqlType: 'TIMESTAMPTZ',
     about: "When its request was sent, server's clock, minus the mirror's lag: the row is at least this fresh",
   },
-  { name: '_fetched_at', sqlType: 'TIMESTAMP', about: "When its request was sent, server's clock" },
-  { name: '_loaded_at', sqlType: 'TIMESTAMP', about: 'When the row was written' },
+  { name: '_fetched_at', sqlType: 'TIMESTAMPTZ', about: "When its request was sent, server's clock" },
+  { name: '_loaded_at', sqlType: 'TIMESTAMPTZ', about: 'When the row was written' },
   { name: '_source', sqlType: 'VARCHAR', about: 'Where the row came from: export, webhook or api' },
 ])
 
 /** Bookkeeping of rows that are updated by events as well as by exports. */
 const FOLD_BOOKKEEPING = bookkeeping([
   { name: '_complete', sqlType: 'BOOLEAN', about: 'A full record was exported' },
-  { name: '_base_modified', sqlType: 'TIMESTAMP', about: '`lastModified` of the full record below any patches' },
+  { name: '_base_modified', sqlType: 'TIMESTAMPTZ', about: '`lastModified` of the full record below any patches' },
   {
     name: '_missing_since',
-    sqlType: 'TIMESTAMP',
+    sqlType: 'TIMESTAMPTZ',
     about: 'Since when the record is known to be gone: missing in a complete listing, or requested by id and not found',
   },
   {
     name: '_changed_at',
-    sqlType: 'TIMESTAMP',
+    sqlType: 'TIMESTAMPTZ',
     about: 'When an event last reported a change, whether exported since or not',
   },
   {
     name: '_dirty_since',
-    sqlType: 'TIMESTAMP',
+    sqlType: 'TIMESTAMPTZ',
     about: 'Since when the record is known to have changed without being exported again',
   },
 ])
@@ -60,14 +60,14 @@ const FOLD_BOOKKEEPING = bookkeeping([
 /** Bookkeeping of records that the export selects by id. */
 const NOT_EXPORTABLE: TableColumn = {
   name: '_not_exportable_since',
-  sqlType: 'TIMESTAMP',
+  sqlType: 'TIMESTAMPTZ',
   about: 'Since when the export scans it by id and does not return it: no person has written in it',
   pii: 'none',
 }
 
 const DELETION: TableColumn = {
   name: '_deleted_at',
-  sqlType: 'TIMESTAMP',
+  sqlType: 'TIMESTAMPTZ',
   about: 'When an event reported its deletion',
   pii: 'none',
 }

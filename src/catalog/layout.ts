@@ -66,6 +66,9 @@ export const isNumbered = (layout: Layout): boolean => layout.children.length > 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
+/** SQL of the UTC day of a time. `AT TIME ZONE 'UTC'` means the same, and takes DuckDB's calendar ten times as long. */
+export const utcDay = (time: string): string => `make_timestamp(epoch_us(${time}))::DATE`
+
 /** SQL condition: rows `a` and `b` have the same values in the columns `key`. */
 export const sameKey = (key: readonly string[], a: string, b: string): string =>
   key.map(name => `${a}.${quoteName(name)} = ${b}.${quoteName(name)}`).join(' AND ')
@@ -75,7 +78,7 @@ const SQL_TYPES: Record<Scalar['type'], string> = {
   count: 'BIGINT',
   number: 'DOUBLE',
   boolean: 'BOOLEAN',
-  time: 'TIMESTAMP',
+  time: 'TIMESTAMPTZ',
   moment: 'VARCHAR',
   loose: 'VARCHAR',
   any: 'JSON',
@@ -123,7 +126,7 @@ function scalarColumns(key: string, field: Scalar, place: Place): Column[] {
     name: place.prefix + field.twin,
     about: `${field.about.replace(', as sent', '')}, where it can be read`,
   }
-  return [column, { ...twin, sqlType: 'TIMESTAMP', expression: `parse_moment(${sql})` }]
+  return [column, { ...twin, sqlType: 'TIMESTAMPTZ', expression: `parse_moment(${sql})` }]
 }
 
 /** A column lifted out of the JSON in `sql`. */

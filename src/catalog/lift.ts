@@ -6,7 +6,7 @@ export const LIFT_TYPES = {
   text: 'VARCHAR',
   count: 'BIGINT',
   number: 'DOUBLE',
-  time: 'TIMESTAMP',
+  time: 'TIMESTAMPTZ',
   position: 'INTEGER',
   json: 'JSON',
 } as const

@@ -6,8 +6,8 @@
  * - `text`, `boolean`
  * - `count`: a whole number → BIGINT. The API says "number": a fraction is a data issue, and its value goes to `extra`
  * - `number`: an amount, a score or a measurement → DOUBLE
- * - `time`: a number of seconds, ms or µs, distinguished by its magnitude → TIMESTAMP (UTC)
- * - `moment`: a string that holds a time; kept as sent, with a parsed TIMESTAMP twin beside it where it is ISO-8601 (in UTC where it
+ * - `time`: a number of seconds, ms or µs, distinguished by its magnitude → TIMESTAMPTZ (UTC)
+ * - `moment`: a string that holds a time; kept as sent, with a parsed TIMESTAMPTZ twin beside it where it is ISO-8601 (in UTC where it
  *   has no offset) or an epoch of 10 to 16 digits
  * - `loose`: any scalar, of a type that the API does not state → text
  * - `any`: any JSON → JSON

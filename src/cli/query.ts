@@ -59,7 +59,7 @@ Examples:
   $ convohouse query --file report.sql --format csv > report.csv
   $ echo "SELECT 42 AS answer" | convohouse query --format json
 
-Stored times are UTC and end in Z. Times that the SQL computes from them have no time zone.`,
+Stored times have the type TIMESTAMPTZ: they are UTC and end in Z.`,
     )
     .action(async (sql: string | undefined, flags: QueryFlags) => {
       await runQueryCommand(sql, flags)

@@ -28,7 +28,7 @@ export const watermarkValues = ({ owner, epoch, seq, publicationId, policy, asOf
 /** Statements that store a watermark in the attached database `target`. */
 export const storeWatermark = (watermark: TargetWatermark): string[] => [
   `CREATE OR REPLACE TABLE target.main.${WATERMARK_TABLE}
-    (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMP)`,
+    (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMPTZ)`,
   `INSERT INTO target.main.${WATERMARK_TABLE} VALUES (${watermarkValues(watermark)})`,
 ]
 
@@ -38,7 +38,7 @@ export async function readStoredWatermark(
   table: string,
 ): Promise<TargetWatermark | null> {
   const [row] = await rows<TargetWatermark & { seq: string }>(`
-    SELECT owner, epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of, '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf"
+    SELECT owner, epoch, seq::VARCHAR AS seq, publication_id AS "publicationId", policy, strftime(as_of AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS "asOf"
     FROM ${table}`)
   return row ? { ...row, seq: Number(row.seq) } : null
 }

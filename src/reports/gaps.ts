@@ -24,7 +24,7 @@ export async function readLeftAgents(reader: Reader, workspaceId: string): Promi
     SELECT agent.agentId AS "agentId", arg_max(agent.code, ended_at) AS code, arg_max(agent.what, ended_at) AS what,
       epoch_ms(min(ended_at))::DOUBLE AS "sinceMs", epoch_ms(max(ended_at))::DOUBLE AS "lastTriedMs", count(*)::DOUBLE AS tries
     FROM left_agents LEFT JOIN answered ON answered.agent_id = agent.agentId
-    WHERE ended_at > coalesce(answered.at, '-infinity'::TIMESTAMP) GROUP BY ALL ORDER BY ALL`)
+    WHERE ended_at > coalesce(answered.at, '-infinity'::TIMESTAMPTZ) GROUP BY ALL ORDER BY ALL`)
   return rows.map(({ lastTriedMs, ...agent }) => ({
     ...agent,
     retryAtMs: retryAtMs({ lastTriedMs, tries: agent.tries - 1 }),

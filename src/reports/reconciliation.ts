@@ -51,7 +51,7 @@ const oneOf = (column: string, values: readonly string[]): string =>
   `${column} IN (${values.map(quoteText).join(', ')})`
 
 function conditions({ workspaceIds, agents, sinceMs }: Scope): string {
-  const since = `(make_timestamp(${(sinceMs ?? 0) * 1_000}) AT TIME ZONE 'UTC' AT TIME ZONE coalesce(z.time_zone, 'UTC'))::DATE`
+  const since = `(make_timestamptz(${(sinceMs ?? 0) * 1_000}) AT TIME ZONE coalesce(z.time_zone, 'UTC'))::DATE`
   return [
     oneOf('l.workspace_id', workspaceIds),
     ...(agents.length > 0 ? [oneOf('l.agent_id', agents)] : []),

@@ -84,7 +84,7 @@ function dueSince(before: StoredResult | undefined, log: LogRange, nowMs: number
 /** A new warehouse has just been filled from empty: there is nothing to check for a day. */
 async function isNew(writer: Writer, nowMs: number): Promise<boolean> {
   const [first] = await writer.rows<{ at: string | null }>(
-    `SELECT strftime(min(started_at), '%Y-%m-%dT%H:%M:%SZ') AS at FROM _runs`,
+    `SELECT strftime(min(started_at) AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%SZ') AS at FROM _runs`,
   )
   return !first?.at || ageMs(first.at, nowMs) < FULL_EVERY_MS
 }

@@ -77,7 +77,7 @@ export class TargetMetrics {
     return async () => {
       const found =
         await rows()<NewFailures>(`SELECT target, error_code AS code, count(*) AS failures, max(ended_at)::VARCHAR AS last
-        FROM _publications WHERE error IS NOT NULL AND ended_at > TIMESTAMP '${countedTo}' GROUP BY target, error_code`)
+        FROM _publications WHERE error IS NOT NULL AND ended_at > TIMESTAMPTZ '${countedTo}' GROUP BY target, error_code`)
       for (const { target, code, failures, last } of found) {
         if (known.has(target)) this.failures.inc({ target, code }, failures)
         if (last > countedTo.replace('T', ' ')) countedTo = last

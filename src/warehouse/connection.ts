@@ -1,7 +1,10 @@
 // The writing connection. All writes of the process go through it, one piece of work at a time.
-import type { DuckDBConnection } from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
 import { needsReattach, warehouseFault } from './fault.ts'
+
+// Texts of times in rows are UTC, whatever zone the machine has.
+DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
 
 /** A source of connections to the warehouse. */
 export interface Connectable {
@@ -39,12 +42,12 @@ export const statementsOn = (connection: DuckDBConnection): Pick<Writer, 'run' |
   },
 })
 
-/** A time as the text of an SQL TIMESTAMP, to the microsecond. */
+/** A time as the text of a TIMESTAMPTZ, to the microsecond. */
 export function iso(ms: number): string {
   const whole = Math.floor(ms)
   const micros = Math.min(999, Math.round((ms - whole) * 1_000))
-  const text = new Date(whole).toISOString().slice(0, -1)
-  return micros === 0 ? text : text + String(micros).padStart(3, '0')
+  const text = new Date(whole).toISOString()
+  return micros === 0 ? text : `${text.slice(0, -1)}${String(micros).padStart(3, '0')}Z`
 }
 
 /** Matches each escape as a whole, because the backslash before `ud800` may itself be escaped. */

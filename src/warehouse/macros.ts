@@ -4,7 +4,7 @@ import { MAX_CLOCK_SKEW_MS, MOMENT_TEXTS } from '../core/time.ts'
 
 /** A numeric time by its magnitude, as in `core/time.ts`: seconds, ms or µs. NULL for 0 and for other magnitudes. */
 const TO_MOMENT = `CREATE OR REPLACE TEMP MACRO to_moment(x) AS CASE WHEN x > 0 AND x < 1e17
-  THEN make_timestamp((x * CASE WHEN x < 1e11 THEN 1e6 WHEN x < 1e14 THEN 1e3 ELSE 1 END)::BIGINT) END`
+  THEN make_timestamptz((x * CASE WHEN x < 1e11 THEN 1e6 WHEN x < 1e14 THEN 1e3 ELSE 1 END)::BIGINT) END`
 
 /**
  * A time given as text: ISO-8601 or an epoch (`core/time.ts`); UTC if it has no offset. No other text is cast to TIMESTAMPTZ: DuckDB
@@ -12,10 +12,10 @@ const TO_MOMENT = `CREATE OR REPLACE TEMP MACRO to_moment(x) AS CASE WHEN x > 0 
  * offset, and one to TIMESTAMPTZ needs seconds.
  */
 const PARSE_MOMENT = `CREATE OR REPLACE TEMP MACRO parse_moment(x) AS CASE
-  WHEN regexp_full_match(x, '${MOMENT_TEXTS.utc}') THEN TRY_CAST(upper(x) AS TIMESTAMP)
+  WHEN regexp_full_match(x, '${MOMENT_TEXTS.utc}') THEN make_timestamptz(epoch_us(TRY_CAST(upper(x) AS TIMESTAMP)))
   WHEN regexp_full_match(x, '${MOMENT_TEXTS.epoch}') THEN to_moment(TRY_CAST(x AS DOUBLE))
-  WHEN regexp_full_match(x, '${MOMENT_TEXTS.offset}') THEN make_timestamp(epoch_us(TRY_CAST(
-    upper(left(x, 16) || CASE WHEN x[17] = ':' THEN '' ELSE ':00' END || substr(x, 17)) AS TIMESTAMPTZ))) END`
+  WHEN regexp_full_match(x, '${MOMENT_TEXTS.offset}') THEN TRY_CAST(
+    upper(left(x, 16) || CASE WHEN x[17] = ':' THEN '' ELSE ':00' END || substr(x, 17)) AS TIMESTAMPTZ) END`
 
 /**
  * A number given as text, in JSON's syntax and exact as a DOUBLE: DuckDB's own cast also accepts NaN, infinity and 1_000, and
@@ -38,7 +38,7 @@ const PARSE_COUNT = `CREATE OR REPLACE TEMP MACRO parse_count(x) AS CASE
  * future would win over all later ones.
  */
 const CHANGED_AT = `CREATE OR REPLACE TEMP MACRO changed_at(modified, fetched) AS
-  CASE WHEN to_moment(modified) <= fetched + INTERVAL ${MAX_CLOCK_SKEW_MS} MILLISECOND THEN to_moment(modified) END`
+  CASE WHEN epoch_us(to_moment(modified)) <= epoch_us(fetched) + ${MAX_CLOCK_SKEW_MS * 1_000} THEN to_moment(modified) END`
 
 /**
  * How fresh a version is at least: as fresh as its last change, and as fresh as the mirror that it was read from. Compares versions of
@@ -77,8 +77,8 @@ const TOTAL = `CREATE OR REPLACE TEMP MACRO total(x) AS
 const SECONDS_BETWEEN = `CREATE OR REPLACE TEMP MACRO seconds_between(a, b) AS
   CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(epoch_us(b) - epoch_us(a), 0) / 1e6 END`
 
-/** The day of a UTC time in a time zone (an IANA name; NULL: UTC). */
-const LOCAL_DAY = `CREATE OR REPLACE TEMP MACRO local_day(x, zone) AS (x AT TIME ZONE 'UTC' AT TIME ZONE coalesce(zone, 'UTC'))::DATE`
+/** The day of a time in a time zone (an IANA name; NULL: UTC). */
+const LOCAL_DAY = `CREATE OR REPLACE TEMP MACRO local_day(x, zone) AS (x AT TIME ZONE coalesce(zone, 'UTC'))::DATE`
 
 /** An email address in lower case; NULL for a text that is none. */
 const CONTACT_EMAIL = `CREATE OR REPLACE TEMP MACRO contact_email(x) AS

@@ -2,7 +2,7 @@
 import type { RunEnd, RunRecord } from '../core/run-record.ts'
 import { iso, type Params, type Writer } from './connection.ts'
 
-const [text, at, count] = ['VARCHAR', 'TIMESTAMP', 'BIGINT']
+const [text, at, count] = ['VARCHAR', 'TIMESTAMPTZ', 'BIGINT']
 const COLUMNS = {
   workspace_id: text,
   run: text,
@@ -52,7 +52,7 @@ export const beginRun = (
   writer.transaction(async () => {
     const params = { workspace: workspaceId, run: run.run }
     const updated = await writer.rows(
-      `UPDATE _runs SET pid = $pid, seen_at = $now::TIMESTAMP WHERE ${ROW} AND ${NOT_ENDED} RETURNING 1`,
+      `UPDATE _runs SET pid = $pid, seen_at = $now::TIMESTAMPTZ WHERE ${ROW} AND ${NOT_ENDED} RETURNING 1`,
       { ...params, pid: run.pid, now: iso(nowMs) },
     )
     if (updated.length > 0) return false
@@ -128,7 +128,7 @@ export async function quarantinedSince(writer: Writer, workspaceId: string, run:
   const [row] = await writer.rows<{ n: number }>(
     `SELECT count(*)::INTEGER AS n FROM _quarantine
     WHERE workspace_id = $workspace AND quarantined_at > coalesce((SELECT max(ended_at) FROM _runs
-      WHERE workspace_id = $workspace AND run <> $run AND requests IS NOT NULL), TIMESTAMP 'epoch')`,
+      WHERE workspace_id = $workspace AND run <> $run AND requests IS NOT NULL), TIMESTAMPTZ 'epoch')`,
     { workspace: workspaceId, run },
   )
   return row!.n

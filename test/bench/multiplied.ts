@@ -18,7 +18,7 @@ const COPY_ID = `md5(conversation_id || ':' || copy)::UUID::VARCHAR`
 /** Copies per statement: enough to fill row groups, few enough to fit into memory. */
 const AT_ONCE = 5
 
-const OBSERVATION_TIMES = ['observed_at', 'version', 'last_message_ts'].map(name => ({ name, sqlType: 'TIMESTAMP' }))
+const OBSERVATION_TIMES = ['observed_at', 'version', 'last_message_ts'].map(name => ({ name, sqlType: 'TIMESTAMPTZ' }))
 
 interface Copies {
   source: number
@@ -37,7 +37,7 @@ export const monthsBack = (copy: number, months: number): number => (3 * copy) %
 function shiftedTimes(columns: readonly { name: string; sqlType: string }[], months: number | undefined): string {
   if (months === undefined) return ''
   return columns
-    .filter(({ name, sqlType }) => !name.startsWith('_') && ['TIMESTAMP', 'DATE'].includes(sqlType))
+    .filter(({ name, sqlType }) => !name.startsWith('_') && ['TIMESTAMPTZ', 'DATE'].includes(sqlType))
     .map(({ name, sqlType }) => `(${name} - to_months(((3 * copy) % ${months})::INTEGER))::${sqlType} AS ${name}, `)
     .join('')
 }

@@ -38,7 +38,12 @@ it.each(['property', 'address'] as const)(
     }
     const { rows: columns } = await ask('columns marts fct_csat')
     const found = Object.fromEntries(columns.map(([name, type]) => [name, type]))
-    expect(found).toMatchObject({ day: 'DATE', submitted_at: 'TIMESTAMP', csat_score: 'DOUBLE', is_counted: 'BOOLEAN' })
+    expect(found).toMatchObject({
+      day: 'DATE',
+      submitted_at: 'TIMESTAMP WITH TIME ZONE',
+      csat_score: 'DOUBLE',
+      is_counted: 'BOOLEAN',
+    })
     for (const [name, , about] of columns) expect(about, name!).toMatch(/\w/)
     await expect(ask('sql CREATE TABLE mine (i INTEGER)')).rejects.toThrow('read-only')
   },

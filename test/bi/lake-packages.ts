@@ -13,7 +13,7 @@ import { extensionFolder } from './extensions.ts'
 const COLUMNS = [
   ['id', 'BIGINT'],
   ['name', 'VARCHAR'],
-  ['at', 'TIMESTAMP'],
+  ['at', 'TIMESTAMPTZ'],
   ['extra', 'JSON'],
   ['tags', 'VARCHAR[]'],
 ] as const

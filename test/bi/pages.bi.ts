@@ -42,7 +42,7 @@ it.each(DUCKDB)(
     )
     expect(counted).toBeGreaterThan(400)
     expect(usd).toBeGreaterThan(0)
-    expect(types).toBe('csat_score DOUBLE, day DATE, has_comment BOOLEAN, submitted_at TIMESTAMP')
+    expect(types).toBe('csat_score DOUBLE, day DATE, has_comment BOOLEAN, submitted_at TIMESTAMP WITH TIME ZONE')
     const [[tables, described]] = await inSnapshot<[[number, number]]>(
       environment,
       `SELECT count(*), count(comment) FROM duckdb_tables() WHERE table_name NOT LIKE '\\_publication' ESCAPE '\\'`,

@@ -30,7 +30,7 @@ describeWithPostgres('models of the user in PostgreSQL', () => {
 --   nested           none      A struct
 --   seen             none      When it was seen
 SELECT workspace_id, conversation_id, user_name AS contact, 1.5::DECIMAL(4, 2) AS amount, ['x' || chr(0)] AS texts, {n: 1} AS nested,
-  TIMESTAMP '2026-11-01' AS seen, user_name AS undeclared${more} FROM conversations WHERE workspace_id = '${place.id}'`,
+  TIMESTAMPTZ '2026-11-01' AS seen, user_name AS undeclared${more} FROM conversations WHERE workspace_id = '${place.id}'`,
       )
     const rows = () =>
       scene.admin.rows(`SELECT conversation_id, length(contact), amount::text, texts, nested::text, seen::text, undeclared

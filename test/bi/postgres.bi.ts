@@ -125,7 +125,7 @@ describeWithPostgres('a target in PostgreSQL', () => {
     const target = newTarget()
     const long = 'x'.repeat(20_000)
     await writer.run(`INSERT INTO conversations BY NAME SELECT 'odd' AS workspace_id, 'a' AS agent_id, id AS conversation_id, name AS user_name,
-        day::DATE AS day, ts::TIMESTAMP AS ts, extra::JSON AS extra, value::DOUBLE AS value
+        day::DATE AS day, ts::TIMESTAMPTZ AS ts, extra::JSON AS extra, value::DOUBLE AS value
       FROM (VALUES ('a' || chr(0), 'x' || chr(0) || 'y', '10000-01-01', 'infinity', '{"a\\u0000": "\\\\u0000"}', 'nan'),
         ('a\uFFFD', '', '0001-01-01 (BC)', '290000-01-01 (BC)', '[]', '-inf'),
         ('${long}', '🙂', '9999-12-31', '9999-12-31 23:59:59.999999', 'null', '-0.0'),

@@ -1,7 +1,6 @@
 // The type of an event is found by its name in any of four fields or, if the event has no name, by the fields typical of the type.
 import { describe, expect, it } from 'vitest'
-import { EVENT_TYPES, type Mark, UNKNOWN_EVENT } from '../../src/catalog/events/event-types.ts'
-import { eventTypeOf } from '../../src/catalog/events/event-types.ts'
+import { EVENT_TYPES, eventTypeOf, type Mark, UNKNOWN_EVENT } from '../../src/catalog/events/event-types.ts'
 
 /** Names of the types in section 6.3 of the API document. */
 const NAMES = `agent_created agent_updated agent_deleted message_received conversation_updated organisation_created

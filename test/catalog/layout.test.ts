@@ -47,8 +47,8 @@ describe('a layout', () => {
     expect(layout.columns.map(({ name, sqlType, path }) => [name, sqlType, path])).toEqual([
       ['home_port_port_name', 'VARCHAR', 'homePort.portName'],
       ['home_port_due_date', 'VARCHAR', 'homePort.dueDate'],
-      ['home_port_due_at', 'TIMESTAMP', 'homePort.dueDate'],
-      ['launched_ts', 'TIMESTAMP', 'launchedTS'],
+      ['home_port_due_at', 'TIMESTAMPTZ', 'homePort.dueDate'],
+      ['launched_ts', 'TIMESTAMPTZ', 'launchedTS'],
       ['tonnage', 'DOUBLE', 'tonnage'],
       ['afloat', 'BOOLEAN', 'afloat'],
       ['log', 'JSON', 'log'],

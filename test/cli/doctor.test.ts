@@ -241,7 +241,7 @@ describe('doctor on a data folder', () => {
     await writer
       .run(
         `INSERT INTO conversations SELECT * FROM conversations LIMIT 1;
-         INSERT INTO _quarantine VALUES ('ws_demo', 'conversation', 'f', 0, 'unreadable', now()::TIMESTAMP);
+         INSERT INTO _quarantine VALUES ('ws_demo', 'conversation', 'f', 0, 'unreadable', now());
          DELETE FROM _loads WHERE file = (SELECT min(file) FROM _loads WHERE stream = 'agents')`,
       )
       .finally(close)

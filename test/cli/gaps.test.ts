@@ -27,8 +27,8 @@ function gapSql(agentId: string, gap: object, { covered = false } = {}): string 
   })
   const hole = `DELETE FROM _covered WHERE agent_id = '${agentId}';
     INSERT INTO _covered SELECT workspace_id, '${agentId}', 0, ${FROM - 1} FROM _workspaces;
-    INSERT INTO _covered SELECT workspace_id, '${agentId}', ${FROM + 240}, epoch(TIMESTAMP '2027-01-01')::BIGINT FROM _workspaces;`
-  return `INSERT INTO _windows SELECT workspace_id, '${agentId}', 'gap', 'reread', NULL, NULL, TIMESTAMP '2026-11-20 23:00', true, 0, 0, 0, 0,
+    INSERT INTO _covered SELECT workspace_id, '${agentId}', ${FROM + 240}, epoch(TIMESTAMPTZ '2027-01-01')::BIGINT FROM _workspaces;`
+  return `INSERT INTO _windows SELECT workspace_id, '${agentId}', 'gap', 'reread', NULL, NULL, TIMESTAMPTZ '2026-11-20 23:00', true, 0, 0, 0, 0,
       '${progress}' FROM _workspaces;
     ${covered ? '' : hole}`
 }

@@ -113,9 +113,9 @@ describe('convohouse ledger', () => {
     await inWarehouse(
       home,
       `UPDATE conversations SET _complete = false WHERE conversation_id = ${pick(0)};
-       UPDATE conversations SET _dirty_since = now()::TIMESTAMP WHERE conversation_id IN (${pick(1)}, ${pick(2)});
-       UPDATE conversations SET _missing_since = now()::TIMESTAMP WHERE conversation_id = ${pick(3)};
-       INSERT INTO _quarantine SELECT workspace_id, 'conversation', file, 0, 'unreadable', now()::TIMESTAMP FROM _requests WHERE kind = 'tail' LIMIT 1;
+       UPDATE conversations SET _dirty_since = now() WHERE conversation_id IN (${pick(1)}, ${pick(2)});
+       UPDATE conversations SET _missing_since = now() WHERE conversation_id = ${pick(3)};
+       INSERT INTO _quarantine SELECT workspace_id, 'conversation', file, 0, 'unreadable', now() FROM _requests WHERE kind = 'tail' LIMIT 1;
        UPDATE _covered SET from_sec = to_sec - 1000 WHERE agent_id = '${agent}';
        DELETE FROM _covered WHERE agent_id = '${other}'`,
     )

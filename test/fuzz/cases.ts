@@ -108,7 +108,7 @@ function anyArgument(draw: Draw): string {
 
 const integerArgument = (draw: Draw): string => draw.pick(NUMBERS)
 const doubleArgument = (draw: Draw): string => draw.pick(DOUBLES)
-const timeArgument = (draw: Draw): string => `TIMESTAMP ${draw.pick(TIMES)}`
+const timeArgument = (draw: Draw): string => `TIMESTAMPTZ ${draw.pick(TIMES)}`
 const jsonArgument = (draw: Draw): string => `(${textArgument(draw)})`
 const lambdaArgument = (draw: Draw): string =>
   draw.pick(['lambda x: x', 'lambda x, y: x', 'lambda x: [x]', 'lambda x: NULL', "lambda x: repeat('[', 100000)"])
@@ -127,7 +127,7 @@ function argumentOf(type: string, draw: Draw): string {
   }
   if (/INT/.test(type) && !/INTERVAL/.test(type)) return integerArgument(draw)
   if (/DOUBLE|FLOAT|DECIMAL/.test(type)) return doubleArgument(draw)
-  if (/TIMESTAMP|DATE|TIME/.test(type)) return `${draw.pick(TIMES)}::${type.replace(/[^A-Z_ ]/g, '')}`
+  if (/TIMESTAMPTZ|DATE|TIME/.test(type)) return `${draw.pick(TIMES)}::${type.replace(/[^A-Z_ ]/g, '')}`
   if (/INTERVAL/.test(type))
     return draw.pick(["INTERVAL '1 day'", "INTERVAL '178000000 years'", 'to_days(-2147483648)'])
   if (/BOOLEAN/.test(type)) return draw.pick(['true', 'false', 'NULL'])

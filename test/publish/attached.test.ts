@@ -12,7 +12,12 @@ const column = (name: string, sqlType: string) => ({ name, sqlType, about: '' })
 
 const TABLE = {
   ...{ name: 'seen', about: '', isKeyUnique: false, isChild: false, timeColumn: null, isWhole: false, isFinal: false },
-  columns: [column('id', 'VARCHAR'), column('seen_at', 'TIMESTAMP'), column('day', 'DATE'), column('note', 'VARCHAR')],
+  columns: [
+    column('id', 'VARCHAR'),
+    column('seen_at', 'TIMESTAMPTZ'),
+    column('day', 'DATE'),
+    column('note', 'VARCHAR'),
+  ],
   ...{ rows: [], rowCount: 0, partitions: null },
 } satisfies Partial<PackagedTable>
 
@@ -41,20 +46,17 @@ it('rows of changed keys are deleted whatever their times', async () => {
   })
   const rows = fc.array(row, { maxLength: 20 })
   const key = fc.subarray(['id', 'seen_at', 'day'] as const, { minLength: 1 })
-  const typed = (type: string) => (type === 'TIMESTAMP' ? 'TIMESTAMPTZ' : type)
   const file = join(folder, 'deletes.parquet')
   const literal = (value: string | null) => (value === null ? 'NULL' : `'${value}'`)
   const selectOf = (values: { id: string; seen_at: string | null; day: string | null }[]) =>
-    `SELECT id::VARCHAR AS id, seen_at::TIMESTAMP AS seen_at, day::DATE AS day FROM (VALUES ('', NULL, NULL)${values
+    `SELECT id::VARCHAR AS id, seen_at::TIMESTAMPTZ AS seen_at, day::DATE AS day FROM (VALUES ('', NULL, NULL)${values
       .map(({ id, seen_at, day }) => `, (${literal(id)}, ${literal(seen_at)}, ${literal(day)})`)
       .join('')}) v(id, seen_at, day) WHERE id <> ''`
   await fc.assert(
     fc.asyncProperty(rows, rows, key, async (stored, changed, names) => {
-      await database.run(
-        `CREATE OR REPLACE TABLE seen AS SELECT id, seen_at::${typed('TIMESTAMP')} AS seen_at, day FROM (${selectOf(stored)})`,
-      )
+      await database.run(`CREATE OR REPLACE TABLE seen AS ${selectOf(stored)}`)
       await database.run(`COPY (SELECT ${names.join(', ')} FROM (${selectOf(changed)})) TO '${file}' (FORMAT parquet)`)
-      await deleteRows(database, { into: 'seen', typeOf: typed }, { ...TABLE, key: names, deletes: file })
+      await deleteRows(database, { into: 'seen', typeOf: type => type }, { ...TABLE, key: names, deletes: file })
       const left = await database.rows<{ n: string }>('SELECT count(*)::VARCHAR AS n FROM seen')
       const isChanged = (one: (typeof stored)[number]) =>
         changed.some(other => names.every(name => one[name] !== null && one[name] === other[name]))

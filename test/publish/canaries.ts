@@ -71,7 +71,7 @@ export async function plantCanaries(writer: Writer): Promise<void> {
   for (const { name, columns, key } of await publishedRelations()) {
     const filled = columns.filter(column => column.pii !== 'none' || key.includes(column.name))
     const row = new Map(filled.map(column => [column.name, plantedValue(name, column)]))
-    if (name === 'conversation_observations') row.set('source', `'export'`).set('version', `TIMESTAMP '2026-01-01'`)
+    if (name === 'conversation_observations') row.set('source', `'export'`).set('version', `TIMESTAMPTZ '2026-01-01'`)
     // Child rows lie in the partition of their record, which they are joined with by its number.
     if (numbered.has(name)) row.set(RECORD_NUMBER.name, '1000000')
     await writer.run(`INSERT INTO ${name} (${[...row.keys()].join(', ')}) VALUES (${[...row.values()].join(', ')})`)
@@ -82,7 +82,7 @@ function plantedValue(table: string, { name, sqlType, pii }: DescribedColumn): s
   if (sqlType === 'INTEGER') return '1'
   if (sqlType === 'DOUBLE') return '73.25'
   if (sqlType === 'DATE') return `DATE '2026-01-01'`
-  if (sqlType === 'TIMESTAMP') return `TIMESTAMP '2026-01-01'`
+  if (sqlType === 'TIMESTAMPTZ') return `TIMESTAMPTZ '2026-01-01'`
   const text = pii === 'none' ? 'key' : canary(`${table}.${name}`)
   return sqlType === 'JSON' ? `'{"a": [{"b": "${text}"}]}'` : `'${text}'`
 }

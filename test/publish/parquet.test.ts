@@ -150,7 +150,7 @@ async function expectAllTables(folder: string): Promise<void> {
     const record = relations.find(relation => relation.name === published.table)!
     const partitions = partitionColumns(record, ['month']).map(column => ({ name: column, sqlType: 'VARCHAR' }))
     for (const { name: column, sqlType } of [...columns, ...partitions]) {
-      const written = { TIMESTAMP: 'TIMESTAMP WITH TIME ZONE', JSON: 'VARCHAR' }[sqlType] ?? sqlType
+      const written = { TIMESTAMPTZ: 'TIMESTAMP WITH TIME ZONE', JSON: 'VARCHAR' }[sqlType] ?? sqlType
       expect(found[`${name}.${column}`], `${name}.${column}`).toBe(written)
     }
   }

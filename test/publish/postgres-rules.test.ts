@@ -21,7 +21,7 @@ const COLUMNS = [
   { name: 'conversation_id', sqlType: 'VARCHAR', about: '' },
   { name: 'agent_id', sqlType: 'VARCHAR', about: '' },
   { name: 'day', sqlType: 'DATE', about: '' },
-  { name: 'ts', sqlType: 'TIMESTAMP', about: '' },
+  { name: 'ts', sqlType: 'TIMESTAMPTZ', about: '' },
 ]
 
 const TABLE: PackagedTable = {
@@ -50,6 +50,7 @@ describe('a value in PostgreSQL', () => {
   let valueIn: (value: string, sqlType: string, settings?: { id?: boolean; isKey?: boolean }) => Promise<unknown>
   beforeAll(async () => {
     const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect()
+    await connection.run(`SET TimeZone = 'UTC'`)
     valueIn = async (value, sqlType, { id = false, isKey = false } = {}) => {
       const ids = new Set(id ? ['x'] : [])
       const sql = representedValue('t.x', { name: 'x', sqlType }, { ids, isKey })
@@ -68,9 +69,9 @@ describe('a value in PostgreSQL', () => {
     ['a late day', `DATE '9999-12-31'`, 'DATE', '9999-12-31'],
     ['a later day', `DATE '10000-01-01'`, 'DATE', null],
     ['a day before Christ', `DATE '0001-12-31 (BC)'`, 'DATE', null],
-    ['an infinite time', `'infinity'::TIMESTAMP`, 'TIMESTAMP', null],
-    ['a late time', `TIMESTAMP '9999-12-31 23:59:59.999999'`, 'TIMESTAMP', '9999-12-31 23:59:59.999999'],
-    ['no time', `NULL::TIMESTAMP`, 'TIMESTAMP', null],
+    ['an infinite time', `'infinity'::TIMESTAMPTZ`, 'TIMESTAMPTZ', null],
+    ['a late time', `TIMESTAMPTZ '9999-12-31 23:59:59.999999Z'`, 'TIMESTAMPTZ', '9999-12-31 23:59:59.999999+00'],
+    ['no time', `NULL::TIMESTAMPTZ`, 'TIMESTAMPTZ', null],
   ])('is %s', async (_, value, sqlType, expected) => {
     expect(await valueIn(value, sqlType)).toBe(expected)
   })
@@ -78,7 +79,9 @@ describe('a value in PostgreSQL', () => {
   it('is no NULL in a key, and an id that no index can hold has a hash', async () => {
     expect(await valueIn(`'-infinity'::DATE`, 'DATE', { isKey: true })).toBe('4712-01-01 (BC)')
     expect(await valueIn(`DATE '10000-01-01'`, 'DATE', { isKey: true })).toBe('10000-01-01')
-    expect(await valueIn(`'infinity'::TIMESTAMP`, 'TIMESTAMP', { isKey: true })).toBe('9999-12-31 23:59:59.999999')
+    expect(await valueIn(`'infinity'::TIMESTAMPTZ`, 'TIMESTAMPTZ', { isKey: true })).toBe(
+      '9999-12-31 23:59:59.999999+00',
+    )
     expect(await valueIn(`repeat('é', 250)`, 'VARCHAR', { id: true })).toBe('é'.repeat(250))
     const [one, two] = [
       await valueIn(`'a' || chr(0)`, 'VARCHAR', { id: true }),

@@ -29,7 +29,7 @@ beforeEach(async () => {
   await writer.run(`DELETE FROM _checks; DELETE FROM _runs; DELETE FROM conversations; DELETE FROM conversation_tags`)
   await removeConsumer(writer, 'checks')
   await writer.run(
-    `INSERT INTO _runs (workspace_id, run, started_at) VALUES ('w', 'r', TIMESTAMP '${iso(NOW - 3 * DAY)}')`,
+    `INSERT INTO _runs (workspace_id, run, started_at) VALUES ('w', 'r', TIMESTAMPTZ '${iso(NOW - 3 * DAY)}')`,
   )
 })
 
@@ -91,7 +91,7 @@ describe('the checks at the end of a sync', () => {
     await check()
     const after = await results()
     expect(after.channel).toMatchObject({ outcome: 'passed', violations: 0, examples: [] })
-    expect(after.loads_unique!.fullAt).toBe(iso(nowMs).concat('Z'))
+    expect(after.loads_unique!.fullAt).toBe(iso(nowMs))
   })
 
   it('keep a failure while other records change, until all rows are checked', async () => {
@@ -107,7 +107,7 @@ describe('the checks at the end of a sync', () => {
   })
 
   it('begin on the second day of a warehouse', async () => {
-    await app.warehouse.writer.run(`UPDATE _runs SET started_at = TIMESTAMP '${iso(NOW - HOUR)}'`)
+    await app.warehouse.writer.run(`UPDATE _runs SET started_at = TIMESTAMPTZ '${iso(NOW - HOUR)}'`)
     await check()
     expect(await results()).toEqual({})
     nowMs += DAY

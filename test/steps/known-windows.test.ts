@@ -64,9 +64,9 @@ const progressOf = ({ agentId, kind, fromSec, length, done, hole }: Read, index:
 
 const rowOf = (progress: WindowProgress): string => {
   const { window, done } = progress
-  const at = (second: number | null) => (second === null ? 'NULL' : `TIMESTAMP '${iso(second * 1_000)}'`)
+  const at = (second: number | null) => (second === null ? 'NULL' : `TIMESTAMPTZ '${iso(second * 1_000)}'`)
   return `('ws', '${window.agentId}', '${window.name}', '${window.kind}', ${at(window.fromSec)}, ${at(window.toSec)},
-    TIMESTAMP '${iso(window.openedAtMs)}', ${done}, 1, 0, 0, 0, '${JSON.stringify(progress)}')`
+    TIMESTAMPTZ '${iso(window.openedAtMs)}', ${done}, 1, 0, 0, 0, '${JSON.stringify(progress)}')`
 }
 
 const check = readFileSync(new URL('../../sql/checks/covered_is_windows.sql', import.meta.url), 'utf8')

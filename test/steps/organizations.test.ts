@@ -90,7 +90,7 @@ describe('the organizations that handoffs name', () => {
     simulated.advance(HOUR)
     const changed = new Date(simulated.clock.now()).toISOString().slice(0, -1)
     await simulated.rows(
-      `UPDATE organizations SET _dirty_since = TIMESTAMP '${changed}' WHERE organization_id = 'org_beta'`,
+      `UPDATE organizations SET _dirty_since = TIMESTAMPTZ '${changed}' WHERE organization_id = 'org_beta'`,
     )
     simulated.advance(HOUR)
     await sync()

@@ -112,7 +112,7 @@ describe('the tools of the agents', () => {
     expect(await requested(simulated)).toEqual([...agents, ...agents])
 
     simulated.advance(HOUR)
-    const at = (ms: number) => `TIMESTAMP '${new Date(ms).toISOString().slice(0, -1)}'`
+    const at = (ms: number) => `TIMESTAMPTZ '${new Date(ms).toISOString().slice(0, -1)}'`
     const now = simulated.clock.now()
     const [first, second, third] = agents
     await simulated.rows(`UPDATE agents SET _changed_at = ${at(now)} WHERE agent_id = '${first}'`)

@@ -180,7 +180,7 @@ describe('the view _ledger', () => {
     )
     const mark = (column: string, id: string) =>
       writer.run(
-        `UPDATE conversations SET ${column} = TIMESTAMP '2026-11-20' WHERE workspace_id = '${workspace.id}' AND conversation_id = '${id}'`,
+        `UPDATE conversations SET ${column} = TIMESTAMPTZ '2026-11-20' WHERE workspace_id = '${workspace.id}' AND conversation_id = '${id}'`,
       )
     await mark('_dirty_since', stale!)
     await mark('_missing_since', missing!)

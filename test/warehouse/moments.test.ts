@@ -286,8 +286,8 @@ describe('a date in the record fields of an event', () => {
     await applyTo(workspace, ...dates.map((date, index) => event(`c${index}`, date)))
     expect(await workspace.rows('conversations', 'conversation_id AS id, demo_date AS text, demo_at AS "at"')).toEqual([
       { id: 'c0', text: dates[0], at: null },
-      { id: 'c1', text: dates[1], at: '2026-01-15 10:00:00' },
-      { id: 'c2', text: dates[2], at: '2026-01-15 08:00:00' },
+      { id: 'c1', text: dates[1], at: '2026-01-15 10:00:00+00' },
+      { id: 'c2', text: dates[2], at: '2026-01-15 08:00:00+00' },
       { id: 'c3', text: dates[3], at: null },
     ])
     expect(await workspace.rows('_issues', 'record, path, occurrences::VARCHAR AS n')).toEqual([

@@ -1,6 +1,6 @@
 // The conversation record: every field of section 2.10 of the API document, in its order.
 
-import { oneSpelling } from '../layout.ts'
+import { oneSpelling, utcDay } from '../layout.ts'
 import {
   any,
   boolean,
@@ -226,7 +226,7 @@ const other = {
 
 /** SQL of the date in a time zone at a UTC moment; both arguments are SQL. */
 const dayIn = (timeZone: string, moment: string): string =>
-  timeZone === `'UTC'` ? `${moment}::DATE` : `(${moment} AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone})::DATE`
+  timeZone === `'UTC'` ? utcDay(moment) : `(${moment} AT TIME ZONE ${timeZone})::DATE`
 
 /** SQL of the first of these expressions that holds a channel. */
 const channelOf = (reported: string, userPlatform: string, origin: string): string =>

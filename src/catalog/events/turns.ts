@@ -103,7 +103,7 @@ function firstOf(keys: readonly string[], ...objects: Json[]): Source | null {
 
 const EXACT_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z$/
 
-/** A number of seconds or ms, or an ISO-8601 time in UTC: a TIMESTAMP holds all of it. */
+/** A number of seconds or ms, or an ISO-8601 time in UTC: a TIMESTAMPTZ holds all of it. */
 function isExactTime(value: unknown): boolean {
   const isExact =
     typeof value === 'string' ? EXACT_TIME.test(value) : Number.isSafeInteger(value) && Number(value) < 1e14

@@ -1,7 +1,7 @@
 // Reads lists of several pages to their end.
 import { AGENTS } from '../../catalog/resources/agents.ts'
-import type { Resource } from '../../catalog/resources/resource.ts'
 import { TEAMS } from '../../catalog/resources/organizations.ts'
+import type { Resource } from '../../catalog/resources/resource.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { parseCount } from '../../core/quota/reported-usage.ts'
 import { askPaged } from '../client.ts'

@@ -19,7 +19,7 @@ export const registerConsumer = (writer: Writer, name: string): Promise<Watermar
     if (!registered.some(consumer => consumer.name === name)) {
       // Without a consumer nothing was logged, so watermarks of the past lead into a gap.
       if (registered.length === 0) await beginEpoch(writer)
-      await writer.run(`INSERT INTO _consumers SELECT $name, ${LAST_SEQ}, now()::TIMESTAMP, NULL`, { name })
+      await writer.run(`INSERT INTO _consumers SELECT $name, ${LAST_SEQ}, now(), NULL`, { name })
       forgetLogging(writer)
     }
     const { epoch, seq } = await logRange(writer)
@@ -62,7 +62,7 @@ export async function acknowledgeWithin(writer: Writer, name: string, { epoch, s
   const log = await logRange(writer)
   if (log.epoch !== epoch || seq > log.seq) return false
   const updated = await writer.rows(
-    `UPDATE _consumers SET seq = greatest(seq, $seq), acknowledged_at = now()::TIMESTAMP ${WHERE} RETURNING 1`,
+    `UPDATE _consumers SET seq = greatest(seq, $seq), acknowledged_at = now() ${WHERE} RETURNING 1`,
     { name, seq },
   )
   await trim(writer)
@@ -76,7 +76,7 @@ export const trimChanges = (writer: Writer, { maxAgeMs = MAX_AGE_MS }: { maxAgeM
 async function trim(writer: Writer, maxAgeMs = MAX_AGE_MS): Promise<void> {
   const [row] = await writer.rows<{ upTo: number | null }>(
     `SELECT greatest((SELECT min(seq) FROM _consumers),
-      (SELECT max(seq) FROM _changes WHERE logged_at < now()::TIMESTAMP - to_milliseconds($age)))::DOUBLE AS "upTo"`,
+      (SELECT max(seq) FROM _changes WHERE logged_at < now() - to_milliseconds($age)))::DOUBLE AS "upTo"`,
     { age: maxAgeMs },
   )
   const { upTo } = row!
@@ -95,7 +95,7 @@ export async function copyConsumers(from: Writer, to: Writer): Promise<void> {
   )
   await to.transaction(async () => {
     for (const params of rows)
-      await to.run('INSERT INTO _consumers VALUES ($name, 0, $registered::TIMESTAMP, NULL)', params)
+      await to.run('INSERT INTO _consumers VALUES ($name, 0, $registered::TIMESTAMPTZ, NULL)', params)
     forgetLogging(to)
   })
 }

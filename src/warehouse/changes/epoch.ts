@@ -29,7 +29,7 @@ export async function logRange(reader: Pick<Writer, 'rows'>): Promise<LogRange> 
  */
 export async function beginEpoch(writer: Writer): Promise<void> {
   await writer.run('DELETE FROM _changes')
-  await writer.run('UPDATE _change_log SET epoch = uuid()::VARCHAR, begun_at = now()::TIMESTAMP, trimmed_to = 0')
+  await writer.run('UPDATE _change_log SET epoch = uuid()::VARCHAR, begun_at = now(), trimmed_to = 0')
   // Whatever a consumer has acknowledged belongs to an earlier epoch. The log is kept for it while it refills.
   await writer.run('UPDATE _consumers SET seq = 0')
 }

@@ -57,4 +57,4 @@ export async function logChangesOf(
 /** Appends the rows of `select` (table_name, key, partition_before, op) to the log. */
 export const appendEntries = (writer: Writer, select: string): Promise<void> =>
   writer.run(`INSERT INTO _changes (seq, logged_at, table_name, key, partition_before, op)
-    SELECT ${LAST_SEQ} + row_number() OVER (), now()::TIMESTAMP, table_name, key, partition_before, op FROM (${select})`)
+    SELECT ${LAST_SEQ} + row_number() OVER (), now(), table_name, key, partition_before, op FROM (${select})`)

@@ -23,7 +23,7 @@ export const issuePublication = (writer: Writer, publication: IssuedPublication)
     const { id, target, kind, reason, to, startedMs } = publication
     await writer.run(
       `INSERT INTO _publications (id, target, kind, reason, epoch, seq, started_at)
-       VALUES ($id, $target, $kind, $reason, $epoch, $seq, $started::TIMESTAMP)`,
+       VALUES ($id, $target, $kind, $reason, $epoch, $seq, $started::TIMESTAMPTZ)`,
       { id, target, kind, reason, epoch: to.epoch, seq: to.seq, started: iso(startedMs) },
     )
   })
@@ -50,7 +50,7 @@ export const endPublication = (
 ): Promise<void> =>
   writer.transaction(async () => {
     await writer.run(
-      `UPDATE _publications SET ended_at = $ended::TIMESTAMP, row_count = $rows, error_code = $code, error = $error, hint = $hint
+      `UPDATE _publications SET ended_at = $ended::TIMESTAMPTZ, row_count = $rows, error_code = $code, error = $error, hint = $hint
        WHERE id = $id`,
       {
         id,
@@ -62,7 +62,7 @@ export const endPublication = (
       },
     )
     const last = `SELECT arg_max(id, ended_at) FROM _publications WHERE target = $target AND ended_at IS NOT NULL AND error IS NULL`
-    const old = `target = $target AND started_at < $before::TIMESTAMP AND id IS DISTINCT FROM (${last})`
+    const old = `target = $target AND started_at < $before::TIMESTAMPTZ AND id IS DISTINCT FROM (${last})`
     const params = { target, before: iso(endedMs - KEPT_MS) }
     const [any] = await writer.rows(`SELECT 1 FROM _publications WHERE ${old} LIMIT 1`, params)
     if (any) await writer.run(`DELETE FROM _publications WHERE ${old}`, params)

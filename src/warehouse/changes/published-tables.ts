@@ -1,6 +1,6 @@
 // The tables that consumers copy: all tables of records, observations, and the marts. Bookkeeping (`_requests`, patches, …) is not published.
 import { conversation } from '../../catalog/conversation/conversation.ts'
-import { layoutOf, quoteName, sameKey } from '../../catalog/layout.ts'
+import { layoutOf, quoteName, sameKey, utcDay } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { type KeyType, type Mart, marts } from '../marts/declarations.ts'
@@ -32,7 +32,7 @@ const textColumn = (name: string): KeyColumn => ({ name, sqlType: 'VARCHAR' })
 export const OBSERVATIONS: PublishedTable = {
   table: 'conversation_observations',
   children: [],
-  key: [...layoutOf(conversation).key.map(textColumn), { name: 'observed_at', sqlType: 'TIMESTAMP' }],
+  key: [...layoutOf(conversation).key.map(textColumn), { name: 'observed_at', sqlType: 'TIMESTAMPTZ' }],
   isKeyUnique: false,
   timeColumn: 'observed_at',
 }
@@ -86,9 +86,12 @@ export const sameKeys = ({ key }: PublishedTable, a: string, b: string): string 
     b,
   )
 
-/** SQL of the first day of the UTC month of row `t`; NULL where it has no time. Via DATE, whose range includes the month of every TIMESTAMP. */
-export const partitionOf = ({ timeColumn }: PublishedTable, t: string): string =>
-  timeColumn === null ? 'NULL::DATE' : `date_trunc('month', ${t}.${timeColumn}::DATE)::DATE`
+/** SQL of the first day of the UTC month of row `t`; NULL where it has no time. Via DATE, whose range includes the month of every time. */
+export function partitionOf({ table, timeColumn }: PublishedTable, t: string): string {
+  if (timeColumn === null) return 'NULL::DATE'
+  const time = `${t}.${timeColumn}`
+  return `date_trunc('month', ${table.startsWith('marts.') ? time : utcDay(time)})::DATE`
+}
 
 /** SQL of the key of row `t` as `_changes` stores it. */
 export const keyList = ({ key }: PublishedTable, t: string): string =>

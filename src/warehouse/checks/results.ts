@@ -36,7 +36,7 @@ type StoredRow = Omit<StoredResult, 'examples' | 'position'> & {
 
 type Reader = { rows: <R>(sql: string) => Promise<R[]> }
 
-const time = (column: string): string => `strftime(${column}, '%Y-%m-%dT%H:%M:%S.%gZ')`
+const time = (column: string): string => `strftime(${column} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ')`
 
 const STORED = `SELECT name, about, table_name AS "table", severity, blocks, outcome, scope, violations::DOUBLE AS violations,
   examples::VARCHAR AS examples, error, ${time('checked_at')} AS "checkedAt", ${time('full_at')} AS "fullAt",
@@ -97,9 +97,9 @@ const COLUMNS = {
   violations: 'BIGINT',
   examples: 'VARCHAR',
   error: 'VARCHAR',
-  checked_at: 'TIMESTAMP',
+  checked_at: 'TIMESTAMPTZ',
   duration_ms: 'BIGINT',
-  full_at: 'TIMESTAMP',
+  full_at: 'TIMESTAMPTZ',
   epoch: 'VARCHAR',
   seq: 'BIGINT',
 }

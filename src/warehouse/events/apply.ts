@@ -37,7 +37,7 @@ export interface Applied {
 /** Ids of these events that the warehouse has already. Reads only the events' time range, because random ids are spread over the whole table. */
 async function knownIds({ writer, workspaceId }: EventContext, events: readonly IncomingEvent[]): Promise<Set<string>> {
   const times = events.map(({ createdMs }) => createdMs)
-  const at = (ms: number) => `TIMESTAMP '${iso(ms)}'`
+  const at = (ms: number) => `TIMESTAMPTZ '${iso(ms)}'`
   // An undated event is dated by its receipt, which differs between deliveries, so no time range would contain both.
   const within = events.every(({ isDated }) => isDated)
     ? `AND _as_of BETWEEN ${at(Math.min(...times))} AND ${at(Math.max(...times))}`

@@ -58,7 +58,7 @@ const isOfConversation = (event: IncomingEvent): event is ConversationEvent => e
 async function stageTouched(writer: Writer, events: readonly ConversationEvent[]): Promise<void> {
   const columns = {
     ...{ agent_id: 'VARCHAR', conversation_id: 'VARCHAR' },
-    ...{ as_of: 'TIMESTAMP', fetched_at: 'TIMESTAMP', outdates: 'BOOLEAN' },
+    ...{ as_of: 'TIMESTAMPTZ', fetched_at: 'TIMESTAMPTZ', outdates: 'BOOLEAN' },
   }
   const declared = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
   await writer.run(`CREATE OR REPLACE TEMP TABLE touched (${declared.join(', ')})`)

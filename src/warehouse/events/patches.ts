@@ -128,7 +128,7 @@ export async function insertIncomplete(
   const last = await lastNumber(writer, layout)
   await writer.run(
     `INSERT INTO conversations (workspace_id, ${KEY}, _version, _as_of, _fetched_at, _loaded_at, _source, _complete, _record)
-    SELECT $workspace, ${KEY}, max(as_of), max(as_of), max(fetched_at), $now::TIMESTAMP, 'webhook', false, $last + row_number() OVER ()
+    SELECT $workspace, ${KEY}, max(as_of), max(as_of), max(fetched_at), $now::TIMESTAMPTZ, 'webhook', false, $last + row_number() OVER ()
     FROM ${from} p WHERE NOT EXISTS (SELECT 1 FROM conversations c
       WHERE c.workspace_id = $workspace AND c.agent_id = p.agent_id AND c.conversation_id = p.conversation_id)
     GROUP BY ${KEY}`,
@@ -188,4 +188,4 @@ const patchedColumn = (column: Layout['columns'][number]): string => {
 }
 
 const patchedExtra = (nowMs: number): string =>
-  `laid_over(c.extra, s."__keys", s.${quoteName(COERCED_EXTRA)}) AS extra, TIMESTAMP '${iso(nowMs)}' AS _loaded_at`
+  `laid_over(c.extra, s."__keys", s.${quoteName(COERCED_EXTRA)}) AS extra, TIMESTAMPTZ '${iso(nowMs)}' AS _loaded_at`

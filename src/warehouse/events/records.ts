@@ -103,6 +103,6 @@ export async function stageEventRecords(
   )
   const struct = quoteText(JSON.stringify(recordStruct(sentFields(type), {})))
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${STAGE} AS
-    SELECT 0 AS "__file", agent AS "__agent", as_of::TIMESTAMP AS "__as_of", fetched_at::TIMESTAMP AS "__fetched", NULL::VARCHAR AS "__kind",
+    SELECT 0 AS "__file", agent AS "__agent", as_of::TIMESTAMPTZ AS "__as_of", fetched_at::TIMESTAMPTZ AS "__fetched", NULL::VARCHAR AS "__kind",
       place AS "__element", d.* FROM (SELECT *, rowid AS place, from_json(record, ${struct}) AS d FROM event_records)`)
 }

@@ -88,7 +88,7 @@ async function insertMissing(writer: Writer, resource: Resource, options: Resour
   const number = numbered ? `, ${await lastNumber(writer, layout)} + row_number() OVER ()` : ''
   await writer.run(`INSERT INTO ${table}
       (workspace_id, ${id}, ${names.join(', ')}, _version, _as_of, _fetched_at, _loaded_at, _source, _complete${numbered ? ', _record' : ''})
-    SELECT ${workspace}, id, ${names.join(', ')}, newest, newest, newest, TIMESTAMP '${iso(options.nowMs)}', 'webhook', false${number}
+    SELECT ${workspace}, id, ${names.join(', ')}, newest, newest, newest, TIMESTAMPTZ '${iso(options.nowMs)}', 'webhook', false${number}
     FROM from_events WHERE NOT EXISTS (SELECT 1 FROM ${table} r WHERE r.workspace_id = ${workspace} AND r.${id} = from_events.id)`)
 }
 
@@ -105,7 +105,7 @@ async function updateExisting(
   const sets = [
     ...Object.keys(columns).map(column => ofEvents(column, `t.${column}`)),
     ...['_version', '_as_of', '_fetched_at'].map(column => ofEvents(column, 't.newest')),
-    ofEvents('_loaded_at', `TIMESTAMP '${iso(nowMs)}'`),
+    ofEvents('_loaded_at', `TIMESTAMPTZ '${iso(nowMs)}'`),
     // A resource that was fetched by id is fetched again if it has changed since.
     '_changed_at = t.alive_at',
     '_dirty_since = CASE WHEN r._complete AND t.alive_at >= r._fetched_at THEN t.alive_at END',

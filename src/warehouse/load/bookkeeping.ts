@@ -9,7 +9,7 @@ import { advanceWindows, atSecond } from './window-progress.ts'
 
 const T = 'VARCHAR'
 const N = 'BIGINT'
-const AT = 'TIMESTAMP'
+const AT = 'TIMESTAMPTZ'
 
 const COLUMNS = {
   _loads: { workspace_id: T, file: T, stream: T, records: N, coerced: 'BOOLEAN', catalog_version: N, loaded_at: AT },

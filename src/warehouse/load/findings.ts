@@ -118,8 +118,8 @@ const DRIFT = {
   path: T,
   seen: T,
   occurrences: 'BIGINT',
-  first_seen: 'TIMESTAMP',
-  last_seen: 'TIMESTAMP',
+  first_seen: 'TIMESTAMPTZ',
+  last_seen: 'TIMESTAMPTZ',
   example_file: T,
 }
 const ISSUES = { ...DRIFT, issue: T, declared: T }
@@ -243,7 +243,7 @@ export async function recordDamage(
     writer.run(
       `INSERT INTO _issues BY NAME
       SELECT $workspace AS workspace_id, $record AS record, $segment AS path, 'damaged in the spool' AS issue, NULL AS declared, $seen AS seen,
-        $lines AS occurrences, $begun::TIMESTAMP AS first_seen, $begun::TIMESTAMP AS last_seen, $file AS example_file
+        $lines AS occurrences, $begun::TIMESTAMPTZ AS first_seen, $begun::TIMESTAMPTZ AS last_seen, $file AS example_file
       WHERE NOT EXISTS (FROM _issues WHERE workspace_id = $workspace AND record = $record AND path = $segment)`,
       params,
     ),

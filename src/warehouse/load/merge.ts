@@ -85,7 +85,7 @@ async function insertRows(
   const { record } = layout
   const modified = record.modifiedKey
     ? `changed_at(s.${quoteName(record.modifiedKey)}, s."__fetched")`
-    : 'NULL::TIMESTAMP'
+    : 'NULL::TIMESTAMPTZ'
   const agent = record.perAgent ? 's."__agent"' : "''"
   const own = layout.columns.map(column => quoteName(column.name))
   const number = `${last + 1} + s.rowid`
@@ -93,14 +93,14 @@ async function insertRows(
     _version: `coalesce(${modified}, s."__as_of")`,
     _as_of: 's."__as_of"',
     _fetched_at: 's."__fetched"',
-    _loaded_at: `TIMESTAMP '${iso(nowMs)}'`,
+    _loaded_at: `TIMESTAMPTZ '${iso(nowMs)}'`,
     _source: quoteText(source),
     ...(!record.fact && {
       _complete: 'true',
       _base_modified: modified,
       // The mark is cleared only by a request that was sent later than the change plus the mirror's lag.
-      _changed_at: replaces ? 'b._changed_at' : 'NULL::TIMESTAMP',
-      _dirty_since: replaces ? 'CASE WHEN b._changed_at >= s."__as_of" THEN b._changed_at END' : 'NULL::TIMESTAMP',
+      _changed_at: replaces ? 'b._changed_at' : 'NULL::TIMESTAMPTZ',
+      _dirty_since: replaces ? 'CASE WHEN b._changed_at >= s."__as_of" THEN b._changed_at END' : 'NULL::TIMESTAMPTZ',
     }),
     ...(isNumbered(layout) && { _record: number }),
   }

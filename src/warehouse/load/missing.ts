@@ -64,7 +64,7 @@ function absencesOfResource(resource: DeclaredResource, pages: readonly Loadable
 }
 
 const T = 'VARCHAR'
-const AT = 'TIMESTAMP'
+const AT = 'TIMESTAMPTZ'
 const COLUMNS = {
   workspace_id: T,
   record: T,

@@ -88,12 +88,12 @@ export async function observeEvents(
     }
   })
   await writer.run(
-    'CREATE OR REPLACE TEMP TABLE seen (agent_id VARCHAR, conversation_id VARCHAR, created TIMESTAMP, modified TIMESTAMP, reported VARCHAR[], record VARCHAR)',
+    'CREATE OR REPLACE TEMP TABLE seen (agent_id VARCHAR, conversation_id VARCHAR, created TIMESTAMPTZ, modified TIMESTAMPTZ, reported VARCHAR[], record VARCHAR)',
   )
   await writer.append(
     'seen',
     {
-      ...{ agent_id: 'VARCHAR', conversation_id: 'VARCHAR', created: 'TIMESTAMP', modified: 'TIMESTAMP' },
+      ...{ agent_id: 'VARCHAR', conversation_id: 'VARCHAR', created: 'TIMESTAMPTZ', modified: 'TIMESTAMPTZ' },
       ...{ reported: ['VARCHAR'], record: 'VARCHAR' },
     },
     rows,

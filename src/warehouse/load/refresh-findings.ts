@@ -27,12 +27,12 @@ async function recordsIn({ readBody }: LoadContext, address: string): Promise<Ma
 const PREVIOUS = `SELECT file, list(id) AS ids FROM (
     SELECT r.file, o.conversation_id AS id FROM conversation_observations o JOIN _requests r
       ON r.workspace_id = o.workspace_id AND r.agent_id = o.agent_id AND r.sent_at = o.observed_at AND r.kind = o.kind
-    WHERE o.workspace_id = $workspace AND o.agent_id = $agent AND o.source = 'export' AND o.observed_at < $before::TIMESTAMP
+    WHERE o.workspace_id = $workspace AND o.agent_id = $agent AND o.source = 'export' AND o.observed_at < $before::TIMESTAMPTZ
       AND o.conversation_id IN (SELECT unnest(from_json($ids::JSON, '["VARCHAR"]')))
     QUALIFY rank() OVER (PARTITION BY o.conversation_id ORDER BY o.observed_at DESC) = 1)
   GROUP BY file ORDER BY file`
 
-const KEY = { workspace_id: 'VARCHAR', agent_id: 'VARCHAR', conversation_id: 'VARCHAR', requested_at: 'TIMESTAMP' }
+const KEY = { workspace_id: 'VARCHAR', agent_id: 'VARCHAR', conversation_id: 'VARCHAR', requested_at: 'TIMESTAMPTZ' }
 
 /** Stores what the measured refreshes in a page have found, in the transaction that loads it. */
 export async function storeFindings(context: LoadContext, { address, head }: LoadablePage): Promise<void> {

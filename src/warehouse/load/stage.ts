@@ -30,7 +30,7 @@ const text = (value: string | null): string => `${value === null ? 'NULL' : quot
 
 /** A source without its records, as an SQL struct. */
 const sourceStruct = ({ agentId, asOfMs, fetchedMs, kind }: StageSource, id: number): string =>
-  `{id: ${id}, agent_id: ${text(agentId)}, as_of: TIMESTAMP '${iso(asOfMs)}', fetched_at: TIMESTAMP '${iso(fetchedMs)}', kind: ${text(kind)}}`
+  `{id: ${id}, agent_id: ${text(agentId)}, as_of: TIMESTAMPTZ '${iso(asOfMs)}', fetched_at: TIMESTAMPTZ '${iso(fetchedMs)}', kind: ${text(kind)}}`
 
 /** The staged records. */
 export const STAGE = 'stage'
@@ -75,7 +75,9 @@ export async function fillStage(
 export async function fillIncoming(writer: Writer, record: RecordType): Promise<void> {
   const layout = layoutOf(record)
   const agent = record.perAgent ? '"__agent"' : "''"
-  const modified = record.modifiedKey ? `changed_at(${quoteName(record.modifiedKey)}, "__fetched")` : 'NULL::TIMESTAMP'
+  const modified = record.modifiedKey
+    ? `changed_at(${quoteName(record.modifiedKey)}, "__fetched")`
+    : 'NULL::TIMESTAMPTZ'
   await writer.run(`CREATE OR REPLACE TEMP TABLE incoming AS
     SELECT rowid AS row, ${agent} AS agent_id, ${quoteName(layout.record.id.key)} AS id, ${modified} AS modified,
       "__as_of" AS as_of, "__fetched" AS fetched_at, "__file" AS file, "__element" AS element FROM ${STAGE}`)

@@ -10,7 +10,7 @@ import type { LoadablePage } from './load-input.ts'
 
 const T = 'VARCHAR'
 const N = 'BIGINT'
-const AT = 'TIMESTAMP'
+const AT = 'TIMESTAMPTZ'
 
 const WINDOWS = {
   workspace_id: T,
@@ -28,7 +28,7 @@ const WINDOWS = {
   progress: 'JSON',
 } as const
 
-/** A second as the text of a TIMESTAMP; null stays null. */
+/** A second as the text of a TIMESTAMPTZ; null stays null. */
 export const atSecond = (second: number | null | undefined): string | null =>
   second == null ? null : iso(second * 1_000)
 
@@ -117,7 +117,7 @@ async function endStoredPages(
     const { from, to } = reachingTo(row, before, head.facts!)
     if (from === row.from && to === row.to) continue
     await writer.run(
-      `UPDATE _requests SET from_at = $from::TIMESTAMP, to_at = $to::TIMESTAMP WHERE ${here} AND file = $file`,
+      `UPDATE _requests SET from_at = $from::TIMESTAMPTZ, to_at = $to::TIMESTAMPTZ WHERE ${here} AND file = $file`,
       { ...params, file: row.file, from: atSecond(from), to: atSecond(to) },
     )
   }

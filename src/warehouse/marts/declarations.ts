@@ -68,11 +68,11 @@ export interface Mart {
 }
 
 /** Types of key columns; BIGINT: of models. */
-export type KeyType = 'VARCHAR' | 'TIMESTAMP' | 'DATE' | 'INTEGER' | 'BIGINT'
+export type KeyType = 'VARCHAR' | 'TIMESTAMPTZ' | 'DATE' | 'INTEGER' | 'BIGINT'
 
 const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'] satisfies PiiClass[]
 const SCOPES: readonly string[] = ['conversations', 'groups', 'whole'] satisfies RefreshScope[]
-const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMP', 'DATE', 'INTEGER'] satisfies KeyType[]
+const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMPTZ', 'DATE', 'INTEGER'] satisfies KeyType[]
 
 const FIELD = /^(Grain|Month|Refresh|Groups|Published by|Built from|Rows of|Joins|Shared|Use|Example|Columns):\s*(.*)$/
 
@@ -132,6 +132,7 @@ export function parseMart({ name, sql }: SqlFile): Mart {
   // The log of such a mart names no row, so that it could not name the partition that a row was in.
   if (refresh === 'groups' && month !== null && !publishedBy.includes(month))
     throw fault(`${month} is not among the columns that it is published by`)
+  if (month !== null && column(month).sqlType !== 'DATE') throw fault(`${month} is no DATE`)
   // Of a hashed key, a target would write all rows with each publication: two texts may have the same hash.
   const personal = refresh === 'groups' && publishedBy.find(key => column(key).pii !== 'none')
   if (personal) throw fault(`${personal} is personal: the mart is published by other columns`)

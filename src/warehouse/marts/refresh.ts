@@ -108,7 +108,7 @@ async function rebuild(writer: Writer, slice: number): Promise<void> {
     }
   }
   await writer.run(
-    'INSERT INTO _consumers SELECT $name, 0, now()::TIMESTAMP, NULL WHERE $name NOT IN (SELECT name FROM _consumers)',
+    'INSERT INTO _consumers SELECT $name, 0, now(), NULL WHERE $name NOT IN (SELECT name FROM _consumers)',
     {
       name: MARTS_CONSUMER,
     },

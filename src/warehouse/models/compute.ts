@@ -20,7 +20,7 @@ export interface Computed {
   position: Watermark
 }
 
-const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMP', 'DATE', 'INTEGER', 'BIGINT']
+const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMPTZ', 'DATE', 'INTEGER', 'BIGINT']
 
 /** Types that every target can hold; others are converted to one of them. */
 const KEPT: readonly string[] = [
@@ -31,7 +31,7 @@ const KEPT: readonly string[] = [
   'BIGINT',
   'DOUBLE',
   'DATE',
-  'TIMESTAMP',
+  'TIMESTAMPTZ',
   'VARCHAR[]',
 ]
 
@@ -40,7 +40,8 @@ const CONVERTED: readonly (readonly [RegExp, string])[] = [
   // A sum of counts is a HUGEINT. One that BIGINT cannot hold fails.
   [/^(HUGEINT|UHUGEINT|UINTEGER|UBIGINT)$/, 'BIGINT'],
   [/^(FLOAT|DECIMAL\(.*\))$/, 'DOUBLE'],
-  [/^TIMESTAMP/, 'TIMESTAMP'],
+  // A time without a zone counts as UTC, the zone of the session.
+  [/^TIMESTAMP/, 'TIMESTAMPTZ'],
   [/^(TIME|INTERVAL|UUID|ENUM)/, 'VARCHAR'],
 ]
 
@@ -112,8 +113,8 @@ function targetKey(name: string, columns: readonly ModelColumn[]): string {
   const value = quoteName(name)
   const { sqlType } = columns.find(column => column.name === name)!
   if (sqlType === 'DATE') return `greatest(least(${value}, DATE '9999-12-31'), DATE '0001-01-01')`
-  if (sqlType !== 'TIMESTAMP') return value
-  return `greatest(least(${value}, TIMESTAMP '9999-12-31 23:59:59.999999'), TIMESTAMP '0001-01-01')`
+  if (sqlType !== 'TIMESTAMPTZ') return value
+  return `greatest(least(${value}, TIMESTAMPTZ '9999-12-31 23:59:59.999999Z'), TIMESTAMPTZ '0001-01-01T00:00:00Z')`
 }
 
 /** @throws MODEL_FAILED if two rows have the same key, or a row has none */

@@ -39,7 +39,7 @@ type Row = Omit<StoredModel, 'columns' | 'position'> & { columns: string; epoch:
 type Reader = { rows: <R>(sql: string) => Promise<R[]> }
 
 const STORED = `SELECT name, about, definition, key, shared, columns, table_id AS "tableId", epoch, seq::DOUBLE AS seq, outcome,
-  error, hint, row_count::DOUBLE AS rows, duration_ms::DOUBLE AS "durationMs", strftime(tried_at, '%Y-%m-%dT%H:%M:%S.%gZ') AS "triedAt"
+  error, hint, row_count::DOUBLE AS rows, duration_ms::DOUBLE AS "durationMs", strftime(tried_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS "triedAt"
   FROM _models ORDER BY name`
 
 /** All models, by name. */
@@ -84,14 +84,14 @@ export async function storeModel(writer: Writer, model: StoredModel): Promise<vo
         hint: 'VARCHAR',
         row_count: 'BIGINT',
       },
-      ...{ duration_ms: 'BIGINT', tried_at: 'TIMESTAMP' },
+      ...{ duration_ms: 'BIGINT', tried_at: 'TIMESTAMPTZ' },
     },
     [
       {
         ...{ name, about, definition, key: [...key], columns: JSON.stringify(columns), shared: [...shared] },
         table_id: tableId,
         ...{ epoch: position?.epoch ?? null, seq: position?.seq ?? null, outcome, error, hint, row_count: rows },
-        ...{ duration_ms: durationMs, tried_at: triedAt.replace('Z', '') },
+        ...{ duration_ms: durationMs, tried_at: triedAt },
       },
     ],
   )

@@ -33,7 +33,7 @@ async function cutWindowsOf(writer: Writer, workspaceId: string, agentId: string
   const read = withoutUnpassedTime(windows, certain)
   for (const progress of read.filter((cut, at) => cut !== windows[at]))
     await writer.run(
-      `UPDATE _windows SET to_at = $to::TIMESTAMP, progress = $progress::JSON WHERE ${here} AND window_name = $name`,
+      `UPDATE _windows SET to_at = $to::TIMESTAMPTZ, progress = $progress::JSON WHERE ${here} AND window_name = $name`,
       { to: iso(progress.window.toSec * 1_000), progress: JSON.stringify(progress), name: progress.window.name },
     )
   const done = read.filter(progress => progress.done && !isById(progress.window.kind))
@@ -50,9 +50,9 @@ export const cutUnpassedTime = (
   writer.transaction(async () => {
     const agents = await writer.rows<{ id: string; newest: number | null }>(
       `SELECT agent_id AS id, (SELECT epoch(max(ts)) FROM conversations c WHERE c.workspace_id = w.workspace_id
-         AND c.agent_id = w.agent_id AND _complete AND ts <= $latest::TIMESTAMP) AS newest
+         AND c.agent_id = w.agent_id AND _complete AND ts <= $latest::TIMESTAMPTZ) AS newest
        FROM (SELECT DISTINCT workspace_id, agent_id FROM _windows
-         WHERE workspace_id = $workspace AND done AND opened_at > $latest::TIMESTAMP) w`,
+         WHERE workspace_id = $workspace AND done AND opened_at > $latest::TIMESTAMPTZ) w`,
       { workspace: workspaceId, latest: iso(latestMs) },
     )
     for (const { id, newest } of agents)
@@ -71,7 +71,7 @@ export async function cutOutOfOrder(
   const names = windows.map(({ window }) => quoteText(window.name)).join(', ')
   const over = `FROM _windows WHERE ${WHERE(workspaceId)} AND kind IN ('head', 'tail')`
   const isOutOfOrder = `later.done AND earlier.opened_at < later.opened_at AND earlier.from_at <= later.to_at
-    AND earlier.from_at > coalesce(later.from_at, '-infinity'::TIMESTAMP)`
+    AND earlier.from_at > coalesce(later.from_at, '-infinity'::TIMESTAMPTZ)`
   // The bounds of the batch leave few rows of the other side: with a million windows, a join without them took minutes.
   const agents = await writer.rows<{ id: string }>(
     `WITH batch AS MATERIALIZED (${over} AND window_name IN (${names}))
@@ -79,7 +79,7 @@ export async function cutOutOfOrder(
        JOIN (${over} AND done AND opened_at > (SELECT min(opened_at) FROM batch)) later USING (agent_id) WHERE ${isOutOfOrder}
      UNION
      SELECT agent_id FROM batch later
-       JOIN (${over} AND from_at > (SELECT min(coalesce(from_at, '-infinity'::TIMESTAMP)) FROM batch)) earlier USING (agent_id)
+       JOIN (${over} AND from_at > (SELECT min(coalesce(from_at, '-infinity'::TIMESTAMPTZ)) FROM batch)) earlier USING (agent_id)
      WHERE ${isOutOfOrder}`,
   )
   const certain = { latestMs: Number.POSITIVE_INFINITY, certainSec: 0 }

@@ -46,7 +46,7 @@ export const dropFulls = (writer: Writer, workspaceId: string, untilMs: number):
   writer.transaction(async () => {
     const params = { workspace: workspaceId }
     await writer.run('DELETE FROM _full_exports_dropped WHERE workspace_id = $workspace', params)
-    await writer.run('INSERT INTO _full_exports_dropped VALUES ($workspace, $until::TIMESTAMP)', {
+    await writer.run('INSERT INTO _full_exports_dropped VALUES ($workspace, $until::TIMESTAMPTZ)', {
       ...params,
       until: iso(untilMs),
     })

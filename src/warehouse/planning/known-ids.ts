@@ -31,10 +31,10 @@ export async function knownIds(
   if (named.length === 0) return []
   const listedAgents = `SELECT agent_id FROM agents WHERE ${here} AND _complete AND _missing_since IS NULL AND _deleted_at IS NULL`
   // Ignores a change with a future date, which would be due again and again.
-  const passed = (time: string) => `CASE WHEN ${time} <= TIMESTAMP '${iso(nowMs)}' THEN ${time} END`
+  const passed = (time: string) => `CASE WHEN ${time} <= TIMESTAMPTZ '${iso(nowMs)}' THEN ${time} END`
   const changes = streams.map(
     ({ stream, freshness: { changedAt = [] } }) =>
-      `, epoch_ms(greatest(${['NULL::TIMESTAMP', ...changedAt.map(passed)].join(', ')}))::DOUBLE AS ${stream}`,
+      `, epoch_ms(greatest(${['NULL::TIMESTAMPTZ', ...changedAt.map(passed)].join(', ')}))::DOUBLE AS ${stream}`,
   )
   const found = await rows<Record<string, number | boolean | string[] | null>>(
     `SELECT [${key}] AS ids, coalesce(_complete AND _missing_since IS NULL, false) AS listed${changes.join('')}

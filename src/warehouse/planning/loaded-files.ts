@@ -60,7 +60,7 @@ export async function foldersOfFinishedWindows(
     `SELECT parse_dirpath(file, 'forward_slash') AS folder FROM _requests AS r
      LEFT JOIN (SELECT agent_id, progress->>'$.window.name' AS name, true AS is_open FROM _windows WHERE ${here} AND NOT done) AS w
        ON w.agent_id = r.agent_id AND w.name = regexp_extract(r.file, '([^/]+)\\.g\\d+\\.p\\d+\\.json\\.gz$', 1)
-     WHERE ${here} GROUP BY folder HAVING max(r.sent_at) < TIMESTAMP '${iso(beforeMs)}' AND NOT bool_or(coalesce(is_open, false))`,
+     WHERE ${here} GROUP BY folder HAVING max(r.sent_at) < TIMESTAMPTZ '${iso(beforeMs)}' AND NOT bool_or(coalesce(is_open, false))`,
   )
   const finished = new Set(rows.map(({ folder }) => folder))
   return new Set(folders.filter(folder => finished.has(folder)))

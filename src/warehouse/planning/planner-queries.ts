@@ -97,7 +97,7 @@ export async function seenThrough(
   nowMs: number,
 ): Promise<Map<string, number>> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
-  const now = `TIMESTAMP '${iso(nowMs)}'`
+  const now = `TIMESTAMPTZ '${iso(nowMs)}'`
   const seen = await rows<{ agentId: string; sec: number }>(
     `SELECT agent_id AS "agentId", floor(epoch(max(moment)))::DOUBLE AS sec FROM (
        SELECT agent_id, max(least(ts, _fetched_at)) AS moment FROM conversations WHERE ${here} GROUP BY ALL

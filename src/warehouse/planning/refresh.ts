@@ -36,7 +36,7 @@ export async function shiftedRanges(
   const params = { workspace: workspaceId, since: iso(sinceMs) }
   // The query reads all observations, and only windows of several pages can shift.
   const several = await reader.rows(
-    `SELECT 1 FROM _windows WHERE workspace_id = $workspace AND pages > 1 AND opened_at >= $since::TIMESTAMP LIMIT 1`,
+    `SELECT 1 FROM _windows WHERE workspace_id = $workspace AND pages > 1 AND opened_at >= $since::TIMESTAMPTZ LIMIT 1`,
     params,
   )
   if (several.length === 0) return []
@@ -47,7 +47,7 @@ export async function shiftedRanges(
 export async function billedByRereads(reader: Reader, workspaceId: string, sinceMs: number): Promise<number> {
   const [row] = await reader.rows<{ billed: number }>(
     `SELECT coalesce(sum(billed), 0)::DOUBLE AS billed FROM _windows
-     WHERE workspace_id = $workspace AND kind = 'reread' AND opened_at >= $since::TIMESTAMP`,
+     WHERE workspace_id = $workspace AND kind = 'reread' AND opened_at >= $since::TIMESTAMPTZ`,
     { workspace: workspaceId, since: iso(sinceMs) },
   )
   return row!.billed
@@ -58,12 +58,12 @@ export async function lateRowsSeen(reader: Reader, workspaceId: string, sinceMs:
   const params = { workspace: workspaceId, since: iso(sinceMs) }
   // The view reads all observations, so it is not queried before any range has been read again.
   const rereads = await reader.rows(
-    `SELECT 1 FROM _windows WHERE workspace_id = $workspace AND kind = 'reread' AND opened_at >= $since::TIMESTAMP LIMIT 1`,
+    `SELECT 1 FROM _windows WHERE workspace_id = $workspace AND kind = 'reread' AND opened_at >= $since::TIMESTAMPTZ LIMIT 1`,
     params,
   )
   if (rereads.length === 0) return false
   const late = await reader.rows(
-    'SELECT 1 FROM late_rows WHERE workspace_id = $workspace AND read_again_at >= $since::TIMESTAMP LIMIT 1',
+    'SELECT 1 FROM late_rows WHERE workspace_id = $workspace AND read_again_at >= $since::TIMESTAMPTZ LIMIT 1',
     params,
   )
   return late.length > 0
@@ -80,7 +80,7 @@ async function isTsLastActivity(reader: Reader, workspaceId: string, sinceMs: nu
   const [row] = await reader.rows<{ seen: number; moved: number }>(
     `SELECT count(*)::INTEGER AS seen,
       count(*) FILTER (abs(epoch(ts - last_message_ts)) < abs(epoch(ts - first_message_ts)))::INTEGER AS moved
-    FROM conversations WHERE workspace_id = $workspace AND ts >= $since::TIMESTAMP AND _complete
+    FROM conversations WHERE workspace_id = $workspace AND ts >= $since::TIMESTAMPTZ AND _complete
       AND last_message_ts > first_message_ts + INTERVAL 1 HOUR`,
     { workspace: workspaceId, since: iso(sinceMs) },
   )
@@ -127,7 +127,7 @@ export const dirtyIds = (
   const { beforeMs, skipKnown, knownOneIn, limit } = options
   const one = `AND ${IS_KNOWN_FROM_EVENTS} AND hash(conversation_id, _dirty_since) % ${knownOneIn} = 0`
   const which = knownOneIn === undefined ? (skipKnown ? `AND NOT ${IS_KNOWN_FROM_EVENTS}` : '') : one
-  const where = `_dirty_since <= $before::TIMESTAMP AND ${MAY_BE_DUE} ${which}`
+  const where = `_dirty_since <= $before::TIMESTAMPTZ AND ${MAY_BE_DUE} ${which}`
   return idsWhere(reader, { workspace: workspaceId, before: iso(beforeMs) }, { where, order: '_dirty_since', limit })
 }
 
@@ -149,8 +149,8 @@ export const agedIds = (
     reader,
     { workspace: workspaceId, active: iso(activeSinceMs), before: iso(readBeforeMs) },
     {
-      where: `_missing_since IS NULL AND ${MAY_BE_EXPORTED} AND ${LAST_ACTIVITY} >= $active::TIMESTAMP
-      AND (_fetched_at <= $before::TIMESTAMP OR NOT _complete)`,
+      where: `_missing_since IS NULL AND ${MAY_BE_EXPORTED} AND ${LAST_ACTIVITY} >= $active::TIMESTAMPTZ
+      AND (_fetched_at <= $before::TIMESTAMPTZ OR NOT _complete)`,
       order: `${LAST_ACTIVITY} DESC`,
     },
   )
@@ -166,7 +166,7 @@ export const randomIds = (
     { workspace: workspaceId, before: iso(readBeforeMs), seed },
     {
       where: `_complete AND _missing_since IS NULL AND _not_exportable_since IS NULL AND _dirty_since IS NULL
-      AND _fetched_at <= $before::TIMESTAMP`,
+      AND _fetched_at <= $before::TIMESTAMPTZ`,
       order: 'hash(conversation_id, $seed)',
       limit: count,
     },
@@ -184,7 +184,7 @@ export async function lastSampledMs(reader: Reader, workspaceId: string): Promis
 /** Conversations that refreshes begun since `sinceMs` have requested. */
 export async function refreshedSince(reader: Reader, workspaceId: string, sinceMs: number): Promise<ConversationKey[]> {
   const rows = await reader.rows<{ progress: string }>(
-    `SELECT progress FROM _windows WHERE workspace_id = $workspace AND kind = 'refresh' AND opened_at >= $since::TIMESTAMP`,
+    `SELECT progress FROM _windows WHERE workspace_id = $workspace AND kind = 'refresh' AND opened_at >= $since::TIMESTAMPTZ`,
     { workspace: workspaceId, since: iso(sinceMs) },
   )
   return rows.flatMap(row => {
@@ -204,7 +204,7 @@ export const activeConversations = (
 ): Promise<({ agentId: string } & ActiveConversations)[]> =>
   rows(
     `SELECT agent_id AS "agentId", floor(epoch(min(coalesce(ts, first_message_ts))))::DOUBLE AS "sinceSec", count(*)::INTEGER AS conversations
-     FROM conversations, (SELECT TIMESTAMP '${iso(nowMs)}' AS now) WHERE workspace_id = ${quoteText(workspaceId)} AND NOT ${IS_COVERED}
+     FROM conversations, (SELECT TIMESTAMPTZ '${iso(nowMs)}' AS now) WHERE workspace_id = ${quoteText(workspaceId)} AND NOT ${IS_COVERED}
        AND _missing_since IS NULL AND _changed_at > now - INTERVAL 1 HOUR AND least(ts, first_message_ts) BETWEEN now - INTERVAL 6 HOUR AND now
      GROUP BY agent_id ORDER BY agent_id`,
   )
@@ -230,7 +230,7 @@ export async function measuredRefreshes(
   const skips = skipsKnown(found)
   const [due] = await rows<{ sessions: number }>(
     `SELECT coalesce(sum(greatest(sessions_num, 1)), 0)::INTEGER AS sessions FROM conversations WHERE ${here} AND ${MAY_BE_DUE}
-     AND ${IS_KNOWN_FROM_EVENTS} AND _dirty_since BETWEEN TIMESTAMP '${iso(nowMs - 30 * DAY)}' AND TIMESTAMP '${iso(nowMs - quietMs)}'`,
+     AND ${IS_KNOWN_FROM_EVENTS} AND _dirty_since BETWEEN TIMESTAMPTZ '${iso(nowMs - 30 * DAY)}' AND TIMESTAMPTZ '${iso(nowMs - quietMs)}'`,
   )
   const savedSessions = skips ? Math.round(due!.sessions * (1 - 1 / MEASURED_ONE_IN)) : 0
   return { measured: found.length, changed: found.filter(Boolean).length, skips, savedSessions }

@@ -14,13 +14,11 @@ import {
 import { quoteName } from '../../catalog/layout.ts'
 import { type Guarded, prepareGuarded } from './guard/guard.ts'
 import { uniqueNames } from './results.ts'
-import { utcColumns } from './utc-columns.ts'
 
 /**
  * `rows`: every value can be read as a cell. `columns`: only types that both Arrow and Parquet have, so that a column has the same type
  * in either. HUGEINT, the type of every sum of integers, becomes BIGINT, where DuckDB's Parquet writer would write DOUBLE; larger values are
- * refused (ADR 2). Types that either lacks, JSON among them, become text as DuckDB prints it. Times of the warehouse become TIMESTAMPTZ,
- * which marks them as UTC.
+ * refused (ADR 2). Types that either lacks, JSON among them, become text as DuckDB prints it.
  */
 export type ResultLayout = 'rows' | 'columns'
 
@@ -120,12 +118,9 @@ function needsCast(type: DuckDBType, layout: ResultLayout): boolean {
 interface SourceColumn {
   name: string
   type: DuckDBType
-  /** A time stored in the warehouse, hence UTC. */
-  stored: boolean
 }
 
-function castOf(column: string, { type, stored }: SourceColumn, layout: ResultLayout): string {
-  if (layout === 'columns' && stored) return `${column} AT TIME ZONE 'UTC'`
+function castOf(column: string, { type }: SourceColumn, layout: ResultLayout): string {
   const cast = `CAST(${column} AS ${target(type, 'rows')})`
   // Without the CASE, a NULL VARIANT would become JSON's `null`.
   const present = type.typeId === DuckDBTypeId.VARIANT ? `CASE WHEN ${column} IS NOT NULL THEN ${cast} END` : cast
@@ -137,7 +132,7 @@ function castOf(column: string, { type, stored }: SourceColumn, layout: ResultLa
 function castSelect(sql: string, columns: SourceColumn[], layout: ResultLayout): string | null {
   const names = columns.map(({ name }) => name)
   const given = layout === 'columns' ? uniqueNames(names) : names
-  const needed = columns.map(({ type, stored }) => needsCast(type, layout) || (stored && layout === 'columns'))
+  const needed = columns.map(({ type }) => needsCast(type, layout))
   if (!needed.includes(true) && given.every((name, at) => name === names[at])) return null
   const casts = columns.map((column, at) => `${castOf(`#${at + 1}`, column, layout)} AS ${quoteName(given[at]!)}`)
   return `SELECT ${casts.join(', ')} FROM (\n${sql}\n)`
@@ -163,8 +158,6 @@ export async function prepareCast(
 ): Promise<Prepared> {
   const statement = await prepareGuarded(connection, guarded)
   const types = Array.from({ length: statement.columnCount }, (_, at) => statement.columnType(at))
-  const hasTimes = guarded.kind === 'select' && types.some(({ typeId }) => typeId === DuckDBTypeId.TIMESTAMP)
-  const stored = hasTimes ? await utcColumns(connection, guarded.sql) : []
-  const columns = types.map((type, at) => ({ name: statement.columnName(at), type, stored: stored[at] ?? false }))
+  const columns = types.map((type, at) => ({ name: statement.columnName(at), type }))
   return { statement, columns, cast: guarded.kind === 'select' ? castSelect(guarded.sql, columns, layout) : null }
 }

@@ -69,15 +69,9 @@ function resultOf(streaming: Streaming): QueryResult {
 
 /** Names, shapes, and the types as they were before the cast. */
 function columnsOf({ answer, columns }: Streaming): Column[] {
-  return answer.columnNames().map((name, at) => {
-    const { type, stored } = columns[at]!
-    const shape = shapeOf(answer.columnType(at))
-    return {
-      name,
-      type: typeName(type),
-      shape: stored && shape.kind === 'timestamp' ? { ...shape, zone: true } : shape,
-    }
-  })
+  return answer.columnNames().map((name, at) => ({
+    ...{ name, type: typeName(columns[at]!.type), shape: shapeOf(answer.columnType(at)) },
+  }))
 }
 
 async function* stream(query: Omit<Streaming, 'columns'> & { columns: Column[]; tally: Tally }): AsyncGenerator<Batch> {

@@ -98,6 +98,6 @@ const rowsBy =
 
 function factOf(cell: Cell, shape: Shape): Fact {
   if (cell === null) return null
-  if (shape.kind === 'timestamp') return timestampText(cell as bigint, { ...shape, zone: true })
+  if (shape.kind === 'timestamp') return timestampText(cell as bigint, shape)
   return typeof cell === 'bigint' ? Number(cell) : (cell as Fact)
 }

@@ -52,7 +52,7 @@ describe('the checks of the warehouse', () => {
       BIGINT: '1',
       DATE: `DATE '2026-01-01'`,
       INTEGER: '1',
-      TIMESTAMP: `TIMESTAMP '2026-01-01'`,
+      TIMESTAMPTZ: `TIMESTAMPTZ '2026-01-01'`,
     }
     for (const { table, key } of marts().map(publishedMart)) {
       const row = `(${key.map(({ sqlType }) => keys[sqlType]).join(', ')})`

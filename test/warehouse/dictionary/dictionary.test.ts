@@ -23,7 +23,7 @@ describe('the data dictionary', () => {
 
   it('has every table and view of a warehouse, with its columns and types', async () => {
     const stored = await app.warehouse.writer.rows<{ name: string; columns: string[] }>(
-      `SELECT if(schema_name = 'main', '', schema_name || '.') || table_name AS name, list(column_name || ' ' || data_type ORDER BY column_name) AS columns FROM duckdb_columns()
+      `SELECT if(schema_name = 'main', '', schema_name || '.') || table_name AS name, list(column_name || ' ' || replace(data_type, 'TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ') ORDER BY column_name) AS columns FROM duckdb_columns()
        WHERE database_name = current_database() AND NOT internal AND table_name NOT IN (SELECT table_name FROM duckdb_tables() WHERE temporary)
        GROUP BY ALL`,
     )

@@ -17,8 +17,8 @@ describe('an event', () => {
     expect(await workspace.rows('webhook_events', what)).toEqual([
       {
         type: 'unknown',
-        created_at: new Date(AT).toISOString().replace('T', ' ').slice(0, 19),
-        received_at: new Date(RECEIVED_MS).toISOString().replace('T', ' ').slice(0, 19),
+        created_at: new Date(AT).toISOString().replace('T', ' ').replace('.000Z', '+00'),
+        received_at: new Date(RECEIVED_MS).toISOString().replace('T', ' ').replace('.000Z', '+00'),
         agent_id: '7',
         conversation_id: null,
         payload_file: 'ws/drained/2026-11-19.ndjson',

@@ -120,7 +120,7 @@ describe('an event that was quarantined', () => {
     for (const table of ['messages_received', 'conversations']) await writer.run(`DELETE FROM ${table} WHERE ${here}`)
     const file = `${event.file}#${event.id}`
     await writer.run(
-      `INSERT INTO _quarantine VALUES ('${workspace.id}', 'webhook_event', '${file}', 1, 'refused', now()::TIMESTAMP)`,
+      `INSERT INTO _quarantine VALUES ('${workspace.id}', 'webhook_event', '${file}', 1, 'refused', now())`,
     )
     const address = await payloadAddress(writer, workspace.id, quarantinedEvent(file))
     expect(address).toEqual({ file: event.file, offset: event.offset })

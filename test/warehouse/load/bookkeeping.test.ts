@@ -10,7 +10,7 @@ const shown = (ms: number): string =>
   new Date(ms)
     .toISOString()
     .replace('T', ' ')
-    .replace(/(\.000)?Z$/, '')
+    .replace(/(\.000)?Z$/, '+00')
 
 describe('a loaded page', () => {
   it('is in _loads, with its number of records and whether it was coerced', async () => {
@@ -49,7 +49,7 @@ describe('a loaded page', () => {
         billed_sessions: '3',
         kind: 'full',
         from_at: null,
-        to_at: '2025-11-20 00:53:20',
+        to_at: '2025-11-20 00:53:20+00',
         body_bytes: String(landed.head.bodyBytes),
         log_id: 'export_7',
         usage_summary: '3 sessions',

@@ -64,7 +64,8 @@ const refusal = (promise: Promise<unknown>): Promise<ConvohouseError> =>
 
 const columnsOf = (warehouse: Warehouse, table: string) =>
   warehouse.writer.rows<{ column_name: string; data_type: string }>(
-    'SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = $table ORDER BY column_index',
+    `SELECT column_name, replace(data_type, 'TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ') AS data_type
+     FROM duckdb_columns() WHERE table_name = $table ORDER BY column_index`,
     { table },
   )
 

@@ -92,14 +92,14 @@ describe('freshness', () => {
     expect(await workspace.rows('marts.freshness', columns)).toEqual([
       {
         ...{ ...none, agent_id: AGENT, agent_title: `The ${AGENT}`, conversations: '2', incomplete: '1' },
-        ...{ newest_conversation_at: '2027-01-01 12:00:00', newest_activity_at: '2026-12-31 12:01:00' },
-        ...{ newest_record_at: '2026-11-20 09:01:00', newest_observation_at: '2026-11-20 09:01:00' },
+        ...{ newest_conversation_at: '2027-01-01 12:00:00+00', newest_activity_at: '2026-12-31 12:01:00+00' },
+        ...{ newest_record_at: '2026-11-20 09:01:00+00', newest_observation_at: '2026-11-20 09:01:00+00' },
       },
       {
         ...{ ...none, agent_id: 'behind', agent_title: 'The behind', conversations: '1' },
-        ...{ newest_conversation_at: '2026-12-31 12:00:00', newest_activity_at: '2026-12-31 12:01:00' },
+        ...{ newest_conversation_at: '2026-12-31 12:00:00+00', newest_activity_at: '2026-12-31 12:01:00+00' },
         // The mirror's lag of two minutes before the request.
-        ...{ newest_record_at: '2026-11-20 08:48:00', newest_observation_at: '2026-11-20 08:50:00' },
+        ...{ newest_record_at: '2026-11-20 08:48:00+00', newest_observation_at: '2026-11-20 08:50:00+00' },
       },
       {
         ...{ ...none, agent_id: 'idle', agent_title: 'idle', conversations: '0', newest_conversation_at: null },

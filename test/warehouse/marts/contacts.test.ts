@@ -121,7 +121,7 @@ describe('dim_contacts', () => {
       },
       ...{ email: 'eve@example.com', phone: '030 123456', country_code: null, language: null },
       ...{ first_day: '2026-10-31', last_day: '2026-11-02' },
-      ...{ first_started_at: '2026-11-01 02:00:00', last_activity_at: '2026-11-03 02:01:00' },
+      ...{ first_started_at: '2026-11-01 02:00:00+00', last_activity_at: '2026-11-03 02:01:00+00' },
       ...{ channels: '2', channel_names: 'webchat, whatsapp', conversations: '3', messages: '5', ever_resolved: '1' },
       ...{ handed_off: '0', csat_score_sum: 4, csat_answers: '1', leads: '1' },
     })
@@ -155,18 +155,23 @@ describe('crm_activities_open', () => {
         lead_stage: 'won',
         lead_value: 5,
       },
-      ...{ lead_currency: 'EUR', expected_close_at: null, last_activity_at: '2026-11-01 02:01:00', assignee_id: 'ada' },
+      ...{
+        lead_currency: 'EUR',
+        expected_close_at: null,
+        last_activity_at: '2026-11-01 02:01:00+00',
+        assignee_id: 'ada',
+      },
       assignee_name: 'Ada',
     }
     expect(await workspace.rows('marts.crm_activities_open')).toEqual([
       {
         ...{ ...of, position: 1, activity_id: 'a1', activity_type: 'Message', title: 'call her', has_responded: true },
-        ...{ due_at: '2026-11-05 00:00:00', due_day: '2026-11-05' },
+        ...{ due_at: '2026-11-05 00:00:00+00', due_day: '2026-11-05' },
       },
       {
         ...{ ...of, position: 2, activity_id: 'a2', activity_type: 'Call' },
         // A moment that is still the day before in Los Angeles.
-        ...{ due_at: '2026-11-05 03:00:00', due_day: '2026-11-04' },
+        ...{ due_at: '2026-11-05 03:00:00+00', due_day: '2026-11-04' },
       },
       { ...of, position: 4, activity_id: null, activity_type: 'Call', note: 'no date', due_at: null, due_day: null },
     ])

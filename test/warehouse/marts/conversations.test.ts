@@ -125,24 +125,24 @@ describe('fct_conversations', () => {
   it('has every value of a conversation that was resolved', () => {
     expect(facts.resolved).toEqual({
       ...{ agent_id: AGENT, conversation_id: 'resolved', agent_title: 'Support', channel: 'whatsapp' },
-      ...{ day: '2026-10-31', started_at: '2026-11-01 02:00:00', last_activity_at: '2026-11-01 02:20:00' },
+      ...{ day: '2026-10-31', started_at: '2026-11-01 02:00:00+00', last_activity_at: '2026-11-01 02:20:00+00' },
       ...{ is_counted: true, is_test: false, is_complete: true, is_missing: false, is_stale: false },
       ...{
-        as_of: '2026-11-20 08:58:00',
-        last_observed_at: '2026-11-20 09:00:00',
+        as_of: '2026-11-20 08:58:00+00',
+        last_observed_at: '2026-11-20 09:00:00+00',
         messages: '5',
         sessions: '1',
         has_transcript: true,
       },
       ...{ first_response_seconds: 60, first_human_response_seconds: 60 },
-      ...{ first_assigned_at: '2026-11-01 02:03:00', seconds_to_assignment: 180 },
+      ...{ first_assigned_at: '2026-11-01 02:03:00+00', seconds_to_assignment: 180 },
       ...{ is_resolved: true, was_resolved: true, was_reopened: false, reopens: '0' },
-      ...{ first_resolved_at: '2026-11-01 03:00:00', seconds_to_first_resolution: 3_600 },
-      ...{ last_resolved_at: '2026-11-01 03:00:00', seconds_to_last_resolution: 3_600 },
+      ...{ first_resolved_at: '2026-11-01 03:00:00+00', seconds_to_first_resolution: 3_600 },
+      ...{ last_resolved_at: '2026-11-01 03:00:00+00', seconds_to_last_resolution: 3_600 },
       ...{ handoffs: '3', handoffs_accepted: '2', handoff_wait_seconds: 420, handoff_longest_wait_seconds: 300 },
       // Ada, Eve and Bob.
       ...{ people: '3', assignee_id: 'ada', assignee_name: 'Ada', resolved_by: 'bob' },
-      ...{ csat_score: 8, csat_ease: 6, csat_submitted_at: '2026-11-01 03:10:00' },
+      ...{ csat_score: 8, csat_ease: 6, csat_submitted_at: '2026-11-01 03:10:00+00' },
       ...{ tokens: '100', tokens_usd: 0.5, lead_stage: 'won', lead_value: 10, lead_currency: 'EUR' },
     })
   })
@@ -150,7 +150,7 @@ describe('fct_conversations', () => {
   it('remembers the resolution that reopening has cleared', () => {
     expect(facts.reopened).toMatchObject({
       ...{ is_resolved: false, was_resolved: true, was_reopened: true, reopens: '1' },
-      ...{ first_resolved_at: '2026-11-01 02:30:00', last_resolved_at: '2026-11-01 02:30:00', tokens: '40' },
+      ...{ first_resolved_at: '2026-11-01 02:30:00+00', last_resolved_at: '2026-11-01 02:30:00+00', tokens: '40' },
     })
   })
 

@@ -57,7 +57,7 @@ describe('the header of a mart', () => {
     ['Grain: id', 'Month: day\n-- Grain: id', 'day is no column'],
     ['name = other.person', 'other.person', '"other.person" is not of the form "column = mart.column"'],
     ['name = other', 'nobody = other', 'nobody is no column'],
-    ['id    VARCHAR', 'id    DOUBLE', 'a key column is VARCHAR, TIMESTAMP, DATE, INTEGER; id is not'],
+    ['id    VARCHAR', 'id    DOUBLE', 'a key column is VARCHAR, TIMESTAMPTZ, DATE, INTEGER; id is not'],
     ['Built', 'Groups: id\n-- Built', 'only a mart of groups has "Groups"'],
     ['whole', 'groups\n-- Month: id\n-- Published by: name', 'id is not among the columns that it is published by'],
     ['whole', 'groups\n-- Published by: name', 'name is personal: the mart is published by other columns'],
@@ -80,7 +80,7 @@ describe('each mart', () => {
     await refreshMarts(writer)
     for (const { name, select, columns } of marts()) {
       const described = await writer.rows(
-        `SELECT column_name AS name, column_type AS "sqlType" FROM (DESCRIBE ${select})`,
+        `SELECT column_name AS name, replace(column_type, 'TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ') AS "sqlType" FROM (DESCRIBE ${select})`,
       )
       expect(described, name).toEqual(columns.map(({ name: column, sqlType }) => ({ name: column, sqlType })))
     }

@@ -98,20 +98,25 @@ describe('fct_handoffs', () => {
         ...unknown,
         ...{ agent_id: AGENT, conversation_id: 'test', position: 1, agent_title: 'Support', channel: 'unknown' },
         ...{ day: '2026-10-31', is_counted: false, is_accepted: true, wait_seconds: 60, accepted_by: 'eve' },
-        ...{ requested_at: '2026-11-01 02:01:00', accepted_at: '2026-11-01 02:02:00' },
+        ...{ requested_at: '2026-11-01 02:01:00+00', accepted_at: '2026-11-01 02:02:00+00' },
         ...{ teams: '1', team_ids: 't1', team_labels: 'East' },
       },
       {
         ...ofThree,
-        ...{ position: 1, day: '2026-10-31', requested_at: '2026-11-01 02:01:00', accepted_at: '2026-11-01 02:04:00' },
-        ...{ completed_at: '2026-11-01 02:10:00', is_accepted: true, wait_seconds: 180, handling_seconds: 360 },
+        ...{
+          position: 1,
+          day: '2026-10-31',
+          requested_at: '2026-11-01 02:01:00+00',
+          accepted_at: '2026-11-01 02:04:00+00',
+        },
+        ...{ completed_at: '2026-11-01 02:10:00+00', is_accepted: true, wait_seconds: 180, handling_seconds: 360 },
         ...{ accepted_by: 'ada', accepted_by_name: 'Ada', ...acme },
         ...{ requested_team_key: 'k1', requested_team_id: 't1', requested_team_label: 'East' },
         ...{ teams: '2', team_ids: 't1, t2', team_labels: 'East, West' },
       },
       {
         ...{ ...unknown, ...ofThree, ...acme },
-        ...{ position: 2, day: '2026-11-01', requested_at: '2026-11-02 02:00:00' },
+        ...{ position: 2, day: '2026-11-01', requested_at: '2026-11-02 02:00:00+00' },
         ...{ requested_team_key: 'gone', requested_team_label: 'gone' },
         ...{ teams: '2', team_ids: 't3', team_labels: 'gone, k3' },
       },
@@ -166,7 +171,7 @@ describe('dim_teams', () => {
     expect(await workspace.rows('marts.dim_teams')).toEqual([
       {
         ...{ ...listed, team_id: 't1', team_key: 'k1', team_label: 'East', members: '2' },
-        created_at: '2026-11-01 02:00:00',
+        created_at: '2026-11-01 02:00:00+00',
       },
       { ...listed, team_id: 't2', team_key: 'k2', team_label: 'West' },
       { ...listed, team_id: 't3', team_key: 'k3', team_label: 'k3' },
@@ -186,7 +191,7 @@ describe('fct_csat', () => {
       { ...none, conversation_id: 'ease', csat_ease: 5 },
       { ...none, conversation_id: 'test', is_counted: false, csat_score: 1, was_handed_off: true },
       {
-        ...{ ...none, ...ofThree, day: '2026-11-01', submitted_at: '2026-11-02 02:00:00' },
+        ...{ ...none, ...ofThree, day: '2026-11-01', submitted_at: '2026-11-02 02:00:00+00' },
         ...{ csat_score: 8, csat_ease: 6, has_comment: true, comment: 'good', survey_channel: 'email' },
         ...{ survey_version: 2, was_handed_off: true, assignee_id: 'ada', assignee_name: 'Ada', resolved_by: 'bob' },
       },

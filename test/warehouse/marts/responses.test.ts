@@ -13,7 +13,7 @@ const app = temporaryWarehouse()
 /** A Friday: in Berlin it is 16:30, in the summer two hours ahead of UTC. */
 const START = Date.UTC(2026, 8, 4, 14, 30)
 const at = (minutes: number): number => START + minutes * MINUTE
-const time = (minutes: number): string => new Date(at(minutes)).toISOString().slice(0, 19).replace('T', ' ')
+const time = (minutes: number): string => new Date(at(minutes)).toISOString().replace('T', ' ').replace('.000Z', '+00')
 
 const CONVERSATIONS = [
   {
@@ -245,12 +245,12 @@ describe('fct_responses', () => {
     expect(await responses()).toEqual(
       [
         { ...first, business: 60, ...all, deadline_at: time(2), is_met: true },
-        { ...handoff, business: 420, ...all, deadline_at: '2026-09-04 14:39:59', is_met: false },
+        { ...handoff, business: 420, ...all, deadline_at: '2026-09-04 14:39:59+00', is_met: false },
         // 26 minutes on Friday; the target of 27 ends on Friday a week later, at 9:01 in Berlin.
-        { ...next, business: 26 * 60, ...whatsapp, deadline_at: '2026-09-11 07:01:00', is_met: true },
+        { ...next, business: 26 * 60, ...whatsapp, deadline_at: '2026-09-11 07:01:00+00', is_met: true },
         { ...resolution, id: 'handed', is_open: true, ended_at: null, ...unanswered, is_met: null },
-        { ...open, ...whatsapp, deadline_at: '2026-09-11 07:27:00', is_met: null },
-        { ...resolved, ...all, deadline_at: '2026-09-04 15:31:00', is_met: false },
+        { ...open, ...whatsapp, deadline_at: '2026-09-11 07:27:00+00', is_met: null },
+        { ...resolved, ...all, deadline_at: '2026-09-04 15:31:00+00', is_met: false },
         { ...left, ...all, deadline_at: time(6), is_met: null },
         { ...resolution, id: 'left', is_open: false, ended_at: null, ...unanswered, is_met: null },
         {

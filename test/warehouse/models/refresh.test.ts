@@ -203,7 +203,7 @@ describe('models', () => {
       'times that databases cannot tell apart',
       [
         ...['-- Rows.', '-- key: t', '-- columns:', '--   t  none  Time'],
-        `SELECT unnest([TIMESTAMP 'infinity', '9999-12-31 23:59:59.999999', '2026-01-01']) AS t`,
+        `SELECT unnest([TIMESTAMPTZ 'infinity', '9999-12-31 23:59:59.999999+00', '2026-01-01']) AS t`,
       ],
       'its 3 rows have only 2 different keys (t)',
     ],

@@ -15,7 +15,7 @@ async function lengthInDays(reported: [day: number, key: string][]): Promise<num
   const { writer } = app.warehouse
   for (const [day, key] of reported)
     await writer.run(
-      `INSERT INTO _quota (workspace_id, reported_at, period_key) VALUES ('${id}', TIMESTAMP '2026-01-01' + INTERVAL ${day} DAY, '${key}')`,
+      `INSERT INTO _quota (workspace_id, reported_at, period_key) VALUES ('${id}', TIMESTAMPTZ '2026-01-01' + INTERVAL ${day} DAY, '${key}')`,
     )
   const length = lengthOf(periodsOf(await keysReported(writer, id)))
   return length === null ? null : length / DAY
@@ -80,7 +80,7 @@ describe('reports of pages that were requested at the same moment', () => {
     billed: number
   }
 
-  const AT = `TIMESTAMP '2026-01-01 09:00'`
+  const AT = `TIMESTAMPTZ '2026-01-01 09:00'`
 
   /** What is read of these answers, stored in this order and in the reverse one. */
   async function readOf(answers: readonly Answer[]) {

@@ -20,7 +20,7 @@ let connection: DuckDBConnection
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'output-types-'))
   connection = await (await DuckDBInstance.create(':memory:')).connect()
-  await connection.run("CREATE TABLE stored AS SELECT TIMESTAMP '2026-01-15 18:00:00.5' AS ts, 1 AS n")
+  await connection.run("CREATE TABLE stored AS SELECT TIMESTAMPTZ '2026-01-15 18:00:00.5Z' AS ts, 1 AS n")
 })
 afterAll(async () => {
   connection.closeSync()
@@ -287,7 +287,7 @@ describe('a value', () => {
 })
 
 describe('a time', () => {
-  const LOCAL = "ts AT TIME ZONE 'UTC' AT TIME ZONE 'America/Los_Angeles'"
+  const LOCAL = "ts AT TIME ZONE 'America/Los_Angeles'"
 
   it('of the warehouse is UTC in every format; one that a query computes from it is not', async () => {
     const sql = `SELECT ts, max(ts) OVER () AS latest, ${LOCAL} AS local FROM stored`

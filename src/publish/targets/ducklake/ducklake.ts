@@ -26,7 +26,7 @@ const OPTIONS = { parquet_compression: 'zstd', parquet_compression_level: '1', p
 
 /** Types that engines read alike: UTC is in the type of a time, and JSON is text. */
 export const lakeType = (sqlType: string): string =>
-  sqlType.replace(/^JSON/, 'VARCHAR').replace(/^TIMESTAMP(?! WITH)/, 'TIMESTAMP WITH TIME ZONE')
+  sqlType.replace(/^JSON/, 'VARCHAR').replace(/^TIMESTAMPTZ/, 'TIMESTAMP WITH TIME ZONE')
 
 /** Names of the tables of the newest version, as packages have them. DuckDB's views of tables would read the whole database of the catalog. */
 async function tablesOf({ database, catalogTable }: Lake): Promise<string[]> {

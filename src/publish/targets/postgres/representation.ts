@@ -2,7 +2,7 @@
 // The package already has the values as PostgreSQL will hold them, so that a comparison with the warehouse finds them equal.
 
 import type { TableColumn } from '../../../catalog/ddl.ts'
-import { quoteName, quoteText } from '../../../catalog/layout.ts'
+import { quoteName } from '../../../catalog/layout.ts'
 
 type Typed = Pick<TableColumn, 'name' | 'sqlType'>
 
@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   BIGINT: 'bigint',
   DOUBLE: 'double precision',
   DATE: 'date',
-  TIMESTAMP: 'timestamptz',
+  TIMESTAMPTZ: 'timestamptz',
 }
 
 const DECIMAL = /^DECIMAL\((\d+),\s*(\d+)\)$/
@@ -58,14 +58,14 @@ const json = (value: string): string =>
     THEN replace(replace(replace(${value}::VARCHAR, '\\\\', chr(1)), '\\u0000', '\\ufffd'), chr(1), '\\\\')::JSON ELSE ${value} END`
 
 /** Years from 1 to 9999: what PostgreSQL's drivers can read. */
-const inYears = (value: string, last: string): string =>
-  `CASE WHEN ${value} BETWEEN '0001-01-01' AND ${quoteText(last)} THEN ${value} END`
+const inYears = (value: string, time = ''): string =>
+  `CASE WHEN ${value} BETWEEN '0001-01-01${time && 'T00:00:00Z'}' AND '9999-12-31${time}' THEN ${value} END`
 
 /** A key is never NULL: the nearest day that PostgreSQL has. */
 const keyDay = (value: string): string => `greatest(least(${value}, DATE '5874897-12-31'), DATE '4712-01-01 (BC)')`
 
 const keyTime = (value: string): string =>
-  `greatest(least(${value}, TIMESTAMP '9999-12-31 23:59:59.999999'), TIMESTAMP '0001-01-01')`
+  `greatest(least(${value}, TIMESTAMPTZ '9999-12-31 23:59:59.999999Z'), TIMESTAMPTZ '0001-01-01T00:00:00Z')`
 
 export interface Representation {
   /** Names of the columns that are part of any table's key. */
@@ -84,9 +84,9 @@ export function representedValue(value: string, column: Typed, { ids, isKey }: R
     case 'JSON':
       return json(value)
     case 'DATE':
-      return isKey ? keyDay(value) : inYears(value, '9999-12-31')
-    case 'TIMESTAMP':
-      return isKey ? keyTime(value) : inYears(value, '9999-12-31 23:59:59.999999')
+      return isKey ? keyDay(value) : inYears(value)
+    case 'TIMESTAMPTZ':
+      return isKey ? keyTime(value) : inYears(value, 'T23:59:59.999999Z')
     default:
       return isNested(column.sqlType) ? json(`to_json(${value})`) : value
   }
@@ -98,6 +98,5 @@ export const packagedType = (sqlType: string): string => (isNested(sqlType) ? 'J
 /** SQL of a stored value in the type of the package. */
 export function storedValue({ name, sqlType }: Typed): string {
   const value = quoteName(name)
-  if (sqlType === 'TIMESTAMP') return `${value} AT TIME ZONE 'UTC'`
   return `${value}::${packagedType(sqlType)}`
 }
