@@ -18,7 +18,7 @@ export interface SandboxOptions {
   /** New conversations per day after `startMs`, over all agents. */
   arrivalsPerDay: number
   seed: number
-  /** What the record's `ts` means: first message or last activity (notes on the API, "What is `ts`"). */
+  /** The record's `ts` is its first message, or its last activity (notes on the API, "What is `ts`"). */
   ts: 'created' | 'activity'
   /** Agents are renamed from time to time, and events report that organizations and their clients come and go. */
   traffic: boolean

@@ -24,13 +24,13 @@ export const shareOf = (rate: Rate): number => (typeof rate === 'number' ? rate 
 
 export const paramOf = (rate: Rate): number | undefined => (typeof rate === 'number' ? undefined : rate.param)
 
-/** What is wrong with a name; undefined if the table has it. */
+/** Says what is wrong with a name; undefined if the table has it. */
 function nameIssue(table: RateTable, noun: string, name: string): string | undefined {
   if (Object.hasOwn(table, name)) return undefined
   return `there is no ${noun} ${JSON.stringify(name)}; known are ${Object.keys(table).join(', ')}`
 }
 
-/** What is wrong with a parameter; undefined if it is valid or absent. The table must have the name. */
+/** Says what is wrong with a parameter; undefined if it is valid or not given. The table must have the name. */
 export function paramIssue(table: RateTable, name: string, param: number | undefined): string | undefined {
   if (param === undefined) return undefined
   const bounds = table[name]!.param

@@ -81,7 +81,7 @@ const TABLE = {
   },
 } as const satisfies Record<string, ReadingDefinition>
 
-export type ReadingName = keyof typeof TABLE
+type ReadingName = keyof typeof TABLE
 
 export type Readings = { [Name in ReadingName]: (typeof TABLE)[Name]['values'][number] }
 
@@ -103,7 +103,7 @@ export const LITERAL: Partial<Readings> = {
   'event-field': 'absent',
 }
 
-/** What is wrong with a reading; undefined if name and value exist. */
+/** Says what is wrong with a reading; undefined if name and value exist. */
 export function readingIssue(name: string, value: unknown): string | undefined {
   if (!Object.hasOwn(TABLE, name))
     return `unknown reading ${JSON.stringify(name)}; the known ones are ${READING_NAMES.join(', ')}`

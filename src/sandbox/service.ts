@@ -22,7 +22,7 @@ export interface SandboxService {
   conditions: Conditions
   log: RequestLog
   organizations: OrganizationList
-  /** What callers have written. */
+  /** Holds the writes of callers. */
   state: WrittenState
   webhooks: Webhooks
 }

@@ -1,4 +1,4 @@
-// What callers have written: created tools and variables, updated metrics and workspace, deleted crawler jobs and organizations. It ends
+// Holds the writes of callers: created tools and variables, updated metrics and workspace, deleted crawler jobs and organizations. It ends
 // with the process.
 import { SECOND } from '../core/time.ts'
 import { type AuditEntry, text } from './world/agents/audit-log.ts'

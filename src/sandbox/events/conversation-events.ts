@@ -173,25 +173,25 @@ interface ModelMessage {
   content: string | { type: 'text'; text: string }[]
 }
 
-/** Of a long conversation, the model sees this many of the newest turns. */
+/** The model sees only this many of the newest turns. */
 const HISTORY_LENGTH = 12
 
 /** Returns the turns so far. */
-export function turnsOf(scene: Scene): Turn[] {
+function turnsOf(scene: Scene): Turn[] {
   return scene.sessions.flatMap((_, number) => sessionTurns(scene, number))
 }
 
 /** A contact's message: session and exchange, both from 0. */
-export interface MessagePlace {
+interface MessagePlace {
   session: number
   exchange: number
 }
 
-export function messageText(scene: Scene, { session, exchange }: MessagePlace): string {
+function messageText(scene: Scene, { session, exchange }: MessagePlace): string {
   return said(scene, session, exchange + 1)[exchange]!.question
 }
 
-export function modelMessages(turns: readonly Turn[]): ModelMessage[] {
+function modelMessages(turns: readonly Turn[]): ModelMessage[] {
   const recent = turns.slice(-HISTORY_LENGTH).map(({ role, text }, place): ModelMessage => {
     if (role === 'user') return { role, content: text }
     return { role: 'assistant', content: place % 3 === 0 ? [{ type: 'text', text }] : text }
@@ -238,12 +238,12 @@ function answerer({ life }: Scene, session: number, atMs: number): Pick<Turn, 'r
   return acceptedMs < atMs ? { role: 'human_agent', userId: acceptedBy![0] } : { role: 'assistant' }
 }
 
-// What happens in a conversation and is reported by an event. `conversation_updated` happens exactly when the record changes.
+// Lists the moments of a conversation that an event reports. `conversation_updated` happens exactly when the record changes.
 
 export interface Happening {
   type: EventName
   ms: number
-  /** Of a `message_received`. */
+  /** Set for a `message_received`. */
   at?: MessagePlace
 }
 

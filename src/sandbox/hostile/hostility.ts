@@ -65,7 +65,7 @@ const NO_OBJECTS = ['null', '42', '"a record"', '[]', 'true'] as const
 /** The rates must be valid; `options.ts` checks them. */
 export function createHostility({ seed, hostile }: Pick<ResolvedOptions, 'seed' | 'hostile'>): Hostility {
   const names = HOSTILE_NAMES.filter(name => shareOf(hostile[name] ?? 0) > 0)
-  /** If the conversation is hostile in the way `name`, the draw that its mutation uses; else undefined. */
+  /** Returns the draw for the mutation if the conversation is hostile in the way `name`; else undefined. */
   const drawIf = (index: number, name: HostileName): Draw | undefined => {
     const draw = new Draw(seed, index, PURPOSE.hostile + HOSTILE_NAMES.indexOf(name))
     return draw.chance(shareOf(hostile[name] ?? 0)) ? draw : undefined

@@ -21,11 +21,11 @@ const Settings = z.strictObject({
   turnPeriod: z.literal(true).optional(),
 })
 
-/** Absent settings stay unchanged. */
+/** A setting that is not given stays unchanged. */
 export interface ConditionSettings {
   /** False: the export is refused with 403. */
   paid?: boolean | undefined
-  /** If the lag is raised, the mirror's time stands still until the lag is reached; if lowered, the mirror catches up at once. */
+  /** A longer lag stops the mirror until the lag is reached; with a shorter one it catches up at once. */
   mirrorLagMs?: number | undefined
   /** Deleted agents, by ID or number from 1: not listed, and their export is a 404. All others exist. */
   gone?: (string | number)[] | undefined

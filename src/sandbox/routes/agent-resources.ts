@@ -25,7 +25,7 @@ import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { readBody, readQuery } from './input.ts'
 import type { Route, RouteRequest } from './route.ts'
 
-export interface FoundAgent extends Owner {
+interface FoundAgent extends Owner {
   record: AgentRecord
 }
 
@@ -49,7 +49,7 @@ export function ofAgent(handler: Handler): Route['answer'] {
  * Adds a write to the agent's audit log and posts `agent_updated`, unless it changes nothing. This is our reading: section 6.3 has no
  * event of tools, variables or metrics.
  */
-export function reportWrite(service: SandboxService, { record }: FoundAgent, write: Write, nowMs: number): void {
+function reportWrite(service: SandboxService, { record }: FoundAgent, write: Write, nowMs: number): void {
   if (!service.state.audit(record.ID, write, nowMs)) return
   service.webhooks.announce(agentEvent(record, 'updated', nowMs))
 }

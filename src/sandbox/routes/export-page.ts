@@ -87,7 +87,7 @@ interface CursorScope {
   toMs: number
 }
 
-/** Where a page begins. */
+/** The beginning of a page. */
 interface Bookmark {
   /** The page begins after this position; undefined: at the start. */
   after: Place | undefined
@@ -103,7 +103,7 @@ function encodeCursor({ after, stays }: Bookmark, scope: CursorScope): string {
   return Buffer.from(`${text}.${seal(text, scope)}`).toString('base64url')
 }
 
-/** Where the page of a cursor begins; undefined if the text is not a cursor of this query. */
+/** Reads where the page of a cursor begins; undefined if the text is not a cursor of this query. */
 function decodeCursor(text: string, scope: CursorScope): Bookmark | undefined {
   const match = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1'))
   if (!match) return undefined

@@ -1,4 +1,4 @@
-// What a request sends: query parameters and a JSON body, checked against the schemas of the route.
+// Reads query parameters and JSON bodies, and checks them against the schemas of the route.
 
 import { z } from 'zod'
 import { issueTexts } from '../rates.ts'
@@ -69,7 +69,7 @@ function unknownFields(kept: unknown, sent: unknown, path: string): string[] {
 // Page-numbered lists of agents and teams. The API document shows their answers but no query parameters (sections 4.14 and 4.16), so
 // these come from the notes on the API and the readings.
 
-export interface ListReadings {
+interface ListReadings {
   params: Readings['agent-params']
   /** Fixed page size, whatever the request says; undefined: as requested. */
   most: number | undefined

@@ -28,7 +28,7 @@ const Body = z.object({
 const TAKEN = ['convo-studio', 'nova-labs', 'deskpilot']
 
 /** The answer to a request for another workspace than that of the token; undefined for the right one. */
-export function otherWorkspace({ options }: SandboxService, workspaceId: string): Answer | undefined {
+function otherWorkspace({ options }: SandboxService, workspaceId: string): Answer | undefined {
   return workspaceId === options.workspaceId ? undefined : fault(403, 'The token belongs to another workspace')
 }
 

@@ -24,20 +24,20 @@ const TABLE = {
   },
 } as const satisfies Record<string, EventFaultDefinition>
 
-export type EventFaultName = keyof typeof TABLE
+type EventFaultName = keyof typeof TABLE
 
 export const EVENT_FAULTS: Record<EventFaultName, EventFaultDefinition> = TABLE
 
-export const EVENT_FAULT_NAMES = Object.keys(TABLE) as EventFaultName[]
+const EVENT_FAULT_NAMES = Object.keys(TABLE) as EventFaultName[]
 
-export interface EventFaultSettings {
+interface EventFaultSettings {
   /** Decides which events are hit. Default: 1. */
   seed?: number | undefined
   /** A probability for each event. */
   rates?: Partial<Record<EventFaultName, Rate>> | undefined
 }
 
-/** Absent settings stay unchanged. */
+/** A setting that is not given stays unchanged. */
 export interface WebhookSettings {
   /** Null: nothing is sent; events that are created meanwhile are not sent later either. */
   url?: string | null | undefined

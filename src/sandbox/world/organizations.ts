@@ -120,7 +120,7 @@ export class OrganizationList {
   /** The first interval whose organization is not in `byId` yet. */
   private interval: number
 
-  constructor(options: ResolvedOptions, deleted: ReadonlyMap<string, number> = new Map()) {
+  constructor(options: ResolvedOptions, deleted: ReadonlyMap<string, number>) {
     this.options = options
     this.deleted = deleted
     const sinceMs = options.startMs - options.historyDays * DAY
@@ -237,9 +237,7 @@ export function organizationRecord(
     preferredLanguage: draw.pick(['en', 'de', 'fr']),
     stripeCustomerId: draw.made(0.6, () => `cus_${draw.hex(14)}`),
     ...habits(draw),
-    teams: teamRecords(recorded).map(({ ID, key, label, description, orgId }) => ({
-      ...{ ID, key, label, description, orgId },
-    })),
+    teams: teamRecords(recorded).map(({ memberIds: _, ts: _ts, lastModified: _ms, ...team }) => team),
     onboardingState: onboarding(draw, name, agentIds),
   }
 }

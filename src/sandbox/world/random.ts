@@ -35,8 +35,6 @@ export const PURPOSE = {
   run: 16,
   stamp: 17,
   scene: 18,
-  late: 19,
-  unit: 20,
   aftermath: 21,
   csat: 22,
   note: 23,

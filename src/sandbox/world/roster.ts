@@ -88,7 +88,7 @@ export interface Walk {
 /** True if that moment is the conversation's current position. */
 export type IsCurrent = (index: number, moment: number) => boolean
 
-export class ConversationOrder {
+class ConversationOrder {
   private readonly entries: Entry[] = []
   private sorted = true
 

@@ -1,5 +1,5 @@
-// What happens to a conversation besides its sessions: it is persisted during a session, handed to a person, rated, and annotated days
-// later. The index determines all of it.
+// Draws what happens to a conversation besides its sessions: it is persisted during a session, handed to a person, rated, and annotated
+// days later. The index determines all of it.
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/time.ts'
 import { Draw, PURPOSE } from './random.ts'
 import { type Schedule, type Session, scheduleMoments } from './schedule.ts'

@@ -31,7 +31,7 @@ interface TrueConversation {
 interface Tally {
   visible: number
   exportable: number
-  /** Of all records that an export returns, including those without an `ID`. */
+  /** Counts the sessions of all records that an export returns, including those without an `ID`. */
   billableSessions: number
   /** Records that are returned and billed but are no conversations: without an `ID`, or not an object. */
   nameless: number

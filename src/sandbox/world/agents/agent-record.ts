@@ -149,7 +149,7 @@ interface NodePlan {
   /** Which of the agent's tools it may use: the one for orders, all others, or none. */
   uses: 'lookup' | 'others' | 'none'
   isGlobal?: boolean
-  /** What leads to which node. */
+  /** Conditions by the node that they lead to. */
   children: Readonly<Record<string, string>>
 }
 

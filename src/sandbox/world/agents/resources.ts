@@ -128,7 +128,7 @@ export interface Tool {
 }
 
 /** The values of a tool that its creator left out. */
-export const TOOL_DEFAULTS = {
+const TOOL_DEFAULTS = {
   isDefault: false,
   method: 'GET',
   serverUrl: '',
