@@ -1,5 +1,5 @@
 // Section 2.10, "Counters and times".
-import { DAY, MINUTE, SECOND } from '../../../core/time.ts'
+import { DAY, SECOND } from '../../../core/time.ts'
 import { PURPOSE } from '../random.ts'
 import { delegationOf } from './handling.ts'
 import { drawFor, type Scene, type SeenSession, total } from './scene.ts'
@@ -28,7 +28,7 @@ export function counters(scene: Scene) {
     reopenedAt: reopenedMs,
     hotScore: draw.made(0.5, () => draw.int(0, 100)),
     leadScore: draw.chance(0.6) ? 0 : draw.decimal(0, 100, 1),
-    funnelLastEvaluated: draw.some(0.3, Math.min(asOfMs, lastActivityMs + draw.int(0, MINUTE))),
+    funnelLastEvaluated: draw.some(0.3, lastActivityMs),
   }
 }
 
