@@ -1,29 +1,18 @@
 // A receiver whose disk fills up under load answers 503 while the disk is full, and keeps every acknowledged event.
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { start, temporaryFolder } from '../../cli/cli-process.ts'
+import { temporaryFolder } from '../../cli/cli-process.ts'
 import { until } from '../../until.ts'
 import { spooled } from '../spooled.ts'
+import { SECRET, startReceiver } from '../webhook-command.ts'
 import { makeSender } from '../webhook-sender.ts'
 import { type SmallDisk, smallDisks, whyNoDisk } from './small-disk.ts'
 
 const noDisk = whyNoDisk()
 if (noDisk) console.warn(`skipped, a receiver on a full disk: ${noDisk}`)
 
-const SECRET = 'whsec-canary-77aa'
-
-const env = (home: string) => ({
-  CONVOHOUSE_API_URL: 'http://127.0.0.1:1',
-  CONVOHOUSE_API_TOKEN: 'none',
-  CONVOHOUSE_WORKSPACE: 'ws',
-  CONVOHOUSE_HOME: home,
-  CONVOHOUSE_WEBHOOK_SECRET: SECRET,
-})
-
 async function receiverOn(disk: SmallDisk, home: string) {
-  const running = start(['receive', '--port', '0', '--json'], { env: env(home), through: disk.through })
-  const line = await new Promise<string>(resolve => running.process.stdout!.once('data', text => resolve(String(text))))
-  const { port, url } = JSON.parse(line) as { port: number; url: string }
+  const { running, port, url } = await startReceiver(home, { through: disk.through })
   const isReady = async () => (await fetch(`${url}/ready`)).status === 200
   const refused = async () => {
     const text = await (await fetch(`${url}/metrics`)).text()

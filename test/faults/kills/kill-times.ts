@@ -1,6 +1,7 @@
-// Random kill times, spread over the time that the command currently takes on this machine.
+// Runs a command until it is killed, at random times that are spread over the time that it currently takes on this machine.
 import { Draw } from '../../../src/sandbox/world/random.ts'
-import type { Ended } from './sync-process.ts'
+import { type Ended, startCommand } from '../../command.ts'
+import { TOKEN_ENV } from '../../scene.ts'
 
 export interface KillTimes {
   /** Draws the time from the start of the command to its kill, ms. */
@@ -23,4 +24,19 @@ export function killTimes(seed: number): KillTimes {
       spanMs *= code === null ? SPAN.afterKill : SPAN.afterEnd
     },
   }
+}
+
+/** Runs the command to its end, or kills it when `killAt` resolves first. */
+export async function runCommand(
+  args: readonly string[],
+  killAt?: (hasEnded: () => boolean) => Promise<unknown>,
+): Promise<Ended> {
+  const { ended, kill } = startCommand(args, { env: TOKEN_ENV })
+  let hasEnded = false
+  ended.then(() => {
+    hasEnded = true
+  })
+  if (!killAt) return ended
+  await Promise.race([ended, killAt(() => hasEnded)])
+  return kill()
 }

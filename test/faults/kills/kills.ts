@@ -1,11 +1,11 @@
 // Kills `convohouse sync` repeatedly at random times and counts lost rows, duplicate rows and requests that were billed twice.
 // Shared by a bench and a test.
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Ended } from '../../command.ts'
 import { until } from '../../until.ts'
 import { type BilledRequest, type BilledRequests, watchBilledRequests } from './billed-requests.ts'
-import { type KillTimes, killTimes } from './kill-times.ts'
+import { type KillTimes, killTimes, runCommand } from './kill-times.ts'
 import { type KilledHome, openKilledHome } from './killed-home.ts'
-import { type Ended, runCommand } from './sync-process.ts'
 
 /** What a sync was doing when it was killed. `fetching` includes the landing and loading of earlier pages. */
 export const PHASES = ['opening', 'planning', 'fetching', 'loading', 'closing'] as const
@@ -54,7 +54,7 @@ function phaseOf({ killed, billedRequests }: Scene, exported: BilledRequest, { s
 type KillAt = (hasEnded: () => boolean) => Promise<unknown>
 
 const syncOf = ({ killed: { config } }: Scene, killAt?: KillAt): Promise<Ended> =>
-  runCommand({ args: ['sync', '--yes', '--json', '--config', config], ...(killAt && { killAt }) })
+  runCommand(['sync', '--yes', '--json', '--config', config], killAt)
 
 /** Numbers of requests after which a sync is killed: after one it plans, after more it fetches and loads. */
 const REQUESTS = [4, 1, 8, 2]

@@ -8,7 +8,7 @@ import { connectClient } from '../../../src/run/temporal/client/connection.ts'
 import { askForSync, ownerId } from '../../../src/run/temporal/client/owner.ts'
 import { type DevServer, startDevServer } from '../../../src/run/temporal/server/dev-server.ts'
 import type { SyncReport } from '../../../workflows/steps.ts'
-import { type Process, startCommand } from '../started-command.ts'
+import { type Running, startCommand } from '../../command.ts'
 
 export const VICTIMS = ['export 1', 'export 2', 'warehouse', 'server'] as const
 export type Victim = (typeof VICTIMS)[number]
@@ -56,9 +56,9 @@ async function eventually<T>(work: () => Promise<T>): Promise<T> {
 
 const roleOf = (name: WorkerName): string => (name === 'warehouse' ? 'warehouse' : 'export')
 
-async function startWorker(name: WorkerName, { config, env }: TeamOptions, address: string): Promise<Process> {
+async function startWorker(name: WorkerName, { config, env }: TeamOptions, address: string): Promise<Running> {
   const args = ['worker', '--role', roleOf(name), '--config', config]
-  const worker = startCommand(args, { ...env, TEMPORAL_ADDRESS: address })
+  const worker = startCommand(args, { env: { ...env, TEMPORAL_ADDRESS: address } })
   await worker.said(`worker (${roleOf(name)}) for `)
   return worker
 }
@@ -79,14 +79,13 @@ export async function startTeam(options: TeamOptions): Promise<Team> {
   let server: DevServer = await startDevServer({ command, file })
   const { address } = server
   const port = Number(address.split(':')[1])
-  const workers = new Map<WorkerName, Process>()
+  const workers = new Map<WorkerName, Running>()
   const begin = async (name: WorkerName) => void workers.set(name, await startWorker(name, options, address))
   for (const name of VICTIMS) if (name !== 'server') await begin(name)
   const client = await connectClient({ address })
 
   async function end(name: WorkerName, signal: NodeJS.Signals): Promise<void> {
-    workers.get(name)?.kill(signal)
-    await workers.get(name)?.ended
+    await workers.get(name)?.kill(signal)
     workers.delete(name)
   }
   async function killServer(): Promise<void> {

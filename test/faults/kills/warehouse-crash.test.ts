@@ -5,9 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openWarehouse } from '../../../src/warehouse/open.ts'
 import { queryHolder } from '../../../src/warehouse/query/http/holder-client.ts'
 import { start } from '../../cli/cli-process.ts'
-import { describeWithTemporal } from '../../run/temporal/with-temporal.ts'
 import { NO_REFRESH, openScene, STILL, TOKEN_ENV } from '../../scene.ts'
-import { isDeep } from '../../tier.ts'
 import { until } from '../../until.ts'
 import { expectedTables } from '../../workflows/simulated/expected-rows.ts'
 import { readThrough, truthOf } from '../../workflows/simulated/truth.ts'
@@ -115,37 +113,4 @@ describe('a crash of the process that holds the warehouse', () => {
     await ended(scene)
     await expectNothingLost(scene, sender.acknowledged)
   })
-})
-
-describeWithTemporal('a crash of the warehouse process, on Temporal', ({ env }) => {
-  it.skipIf(!isDeep)(
-    'causes a restart, but loses neither a request nor an event: `up` continues exporting',
-    async () => {
-      const scene = await startScene(env, ['up', '--every', '1h'])
-      const sender = makeSender({ secret: SECRET, connections: 1, bytes: 1_000, pauseMs: 20 })
-      const load = sender.run(await port(scene))
-      await scene.running.said('Up.')
-      await until(async () => (await scene.exported()).length > 3)
-      const [pid, before] = [scene.running.process.pid!, sender.acknowledged.size]
-      await killHolder(scene)
-      expect(scene.running.process.pid).toBe(pid)
-      await until(async () => sender.acknowledged.size > before)
-      await load.stop()
-      const rows = (sql: string) =>
-        queryHolder({ home: scene.home, sql, timeoutMs: 5_000 }).then(
-          async answer => {
-            for await (const batch of answer.batches) return batch.columns[0]![0]
-            return null
-          },
-          () => null,
-        )
-      const all = truthOf(scene.sandbox, { throughMs: readThrough(scene.sandbox.clock.now(), 120_000) }).length
-      await until(async () => Number(await rows('SELECT count(*) FROM conversations')) === all)
-      await until(async () => Number(await rows('SELECT count(*) FROM webhook_events')) >= sender.acknowledged.size)
-      await ended(scene)
-      await expectNothingLost(scene, sender.acknowledged)
-      const requests = (await scene.exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
-      expect(new Set(requests).size).toBe(requests.length)
-    },
-  )
 })
