@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { LAYOUT } from '../../../src/warehouse/maintenance/create-tables.ts'
 import { decodeBatch, encodeBatch } from '../../../src/warehouse/query/formats/cells.ts'
 import { copyToParquet } from '../../../src/warehouse/query/parquet.ts'
 import { type QueryRequest, runQuery } from '../../../src/warehouse/query/query.ts'
@@ -218,7 +219,9 @@ describe('a reader', () => {
     file = join(folder, 'free.duckdb')
     const writer = await DuckDBInstance.create(file)
     const setup = await writer.connect()
-    await setup.run("CREATE TABLE t AS SELECT TIMESTAMPTZ '2026-01-01 00:00:00+00' AS moment")
+    await setup.run(
+      `CREATE TABLE t AS SELECT TIMESTAMPTZ '2026-01-01 00:00:00+00' AS moment; CREATE TABLE _layout AS SELECT ${LAYOUT} AS number`,
+    )
     setup.closeSync()
     writer.closeSync()
     await writeFile(join(folder, 'secret.csv'), 'a\n1\n')
