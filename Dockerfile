@@ -21,7 +21,7 @@ RUN npm ci --omit=dev --ignore-scripts \
 FROM python:3.13.9-slim-bookworm AS extensions
 # Extensions of DuckDB, signed by it, for targets of publications. The version is that of @duckdb/node-api.
 RUN pip download --quiet --no-deps --dest /wheels duckdb-extension-postgres-scanner==1.5.5 duckdb-extension-httpfs==1.5.5 duckdb-extension-fts==1.5.5 \
-  duckdb-extension-sqlite-scanner==1.5.5 duckdb-extension-ducklake==1.5.5 \
+  duckdb-extension-ducklake==1.5.5 \
  && python -c "import glob, os, shutil, zipfile; os.mkdir('/extensions'); [shutil.copyfileobj(z.open(n), open('/extensions/' + os.path.basename(n), 'wb')) for z in map(zipfile.ZipFile, glob.glob('/wheels/*.whl')) for n in z.namelist() if n.endswith('.duckdb_extension')]"
 
 FROM node:24.20.0-bookworm-slim
