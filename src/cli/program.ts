@@ -49,7 +49,7 @@ const COMMANDS: readonly [name: string, about: string, load: () => Promise<Comma
   [
     'publish',
     'publish what changed in the warehouse to the configured targets, for dashboards and notebooks',
-    () => import('./publish/command.ts'),
+    () => import('./publish/publish.ts'),
   ],
   ['quarantine', 'records that could not be loaded: list them, show one, retry them', () => import('./quarantine.ts')],
   [
@@ -65,7 +65,7 @@ const COMMANDS: readonly [name: string, about: string, load: () => Promise<Comma
   ],
   ['prune', 'remove landed pages and event payloads that are older than `retention`', () => import('./prune.ts')],
   ['sandbox', "serve the vendor's API with generated data until it is stopped", () => import('./sandbox/command.ts')],
-  ['demo', 'try it without an account: a sandbox, a sync, queries, and a second sync', () => import('./demo/demo.ts')],
+  ['demo', 'try it without an account: a sandbox, a sync, queries, and a second sync', () => import('./demo.ts')],
 ]
 
 const DESCRIPTION = "Every conversation of a workspace's AI agents, in a DuckDB warehouse that you own."

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { DEMO_QUERIES } from '../../src/cli/demo/questions.ts'
+import { DEMO_QUERIES } from '../../src/cli/demo.ts'
 import { exportable, scene, start, temporaryFolder } from './cli-process.ts'
 import { countConversations, inProcess } from './in-process.ts'
 

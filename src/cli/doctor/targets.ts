@@ -10,7 +10,7 @@ import { probeTarget } from '../../publish/target-client.ts'
 import { typeOf } from '../../publish/targets/target-types.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import { temporaryFolder } from '../../warehouse/temporary-files.ts'
-import { filterText, lackText } from '../status/target-text.ts'
+import { filterText, lackText } from '../status/status-text.ts'
 import { type Check, fail, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
 import { expectWritable } from './storage.ts'
 

@@ -1,5 +1,6 @@
 // `convohouse publish`: publishes to the chosen targets, one after the other. A target that fails does not keep others from being published.
 
+import type { Command } from 'commander'
 import type { TargetConfig } from '../../config/targets.ts'
 import { type Config, ENVIRONMENT } from '../../config.ts'
 import { ConvohouseError, EXIT_CODES, isCode } from '../../core/errors.ts'
@@ -10,6 +11,7 @@ import { publish } from '../../publish/publish.ts'
 import { forgetUnconfigured } from '../../run/publishing.ts'
 import { expectWarehouse } from '../../warehouse/open.ts'
 import { configAt } from '../flags/configuration.ts'
+import { addConfigFlag } from '../flags/sync-flags.ts'
 import { openAppWhenReleased } from '../open-app.ts'
 import { exitCodeOfAll } from '../sync/report.ts'
 import { visible } from '../terminal/columns.ts'
@@ -18,6 +20,27 @@ import { log, print, printJsonLine } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
 import { styleOf } from '../terminal/style.ts'
 import type { Publisher } from './on-temporal.ts'
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command.argument('[target]', 'name of a target (default: all)'))
+    .option('--verify', 'then compare rows and checksums of each table in warehouse and target')
+    .option('--refill', 'write the target from empty')
+    .option('--json', 'one JSON object per target, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse publish                   all targets
+  $ convohouse publish dashboards        one of them
+  $ convohouse publish --verify
+
+\`sync --watch\`, \`up\` and \`worker\` publish by themselves, at most once per \`publish.every\`. A single \`sync\` does not: publish after it.
+While a Temporal worker holds the warehouse, this command asks the worker, which publishes at once.
+Readers of a target see the state before a publication, then the state after it. Personal data is hashed or dropped unless the target's \`pii\` keeps it.`,
+    )
+    .action(async (target: string | undefined, flags: PublishFlags) => {
+      process.exitCode = await runPublish(target, flags)
+    })
 
 export interface PublishFlags {
   config?: string

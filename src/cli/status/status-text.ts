@@ -6,6 +6,7 @@ import { formatDuration, SECOND } from '../../core/time.ts'
 import { ago, bytes, count, counted } from '../../core/words.ts'
 import type { AgentStatus, Span } from '../../reports/coverage.ts'
 import type { EventsStatus, RefusedStatus } from '../../reports/events.ts'
+import type { TargetStatus } from '../../reports/publications.ts'
 import type { QuotaStatus } from '../../reports/quota.ts'
 import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
 import type { Finding, WorkspaceStatus } from '../../reports/status.ts'
@@ -16,7 +17,7 @@ import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid, visible } from '../terminal/columns.ts'
 import { economyTexts, gapText, quotaNotes, unverifiedText } from '../terminal/notes.ts'
 import { hintOf, refusedText } from '../terminal/refusal-text.ts'
-import { plain } from '../terminal/style.ts'
+import { plain, type Style } from '../terminal/style.ts'
 
 const COLUMNS = [
   { name: 'agent' },
@@ -286,5 +287,42 @@ export function runLines({ lastRun, lastSuccess, lastFailure }: RunsStatus, nowM
     ...(isOther ? [`  last run     ${stateText(lastRun, nowMs)}`, ...whyLines(lastRun)] : []),
     ...successLines(lastSuccess, nowMs),
     ...failureLines(lastFailure, nowMs),
+  ]
+}
+
+type Lack = Pick<TargetStatus, 'behind' | 'lagSeconds' | 'isGone'>
+
+/** Says what the target lacks, and for how long. */
+export function lackText({ behind, lagSeconds, isGone }: Lack): string {
+  if (isGone) return 'its files are no longer there: the next publication writes it from empty'
+  if (behind === 0) return 'has every change'
+  const waits = lagSeconds === null ? '' : `, for ${formatDuration(lagSeconds * SECOND)}`
+  return behind === null ? `must be written from empty${waits}` : `${counted(behind, 'change')} behind${waits}`
+}
+
+/** Ids of the row filter that bring the target no rows; null: there are none. */
+export const filterText = ({ selectingNone }: Pick<TargetStatus, 'selectingNone'>): string | null =>
+  selectingNone.length === 0
+    ? null
+    : `no agent is selected by ${selectingNone.map(id => visible(JSON.stringify(id))).join(', ')}`
+
+const freshness = (status: TargetStatus, nowMs: number): string =>
+  status.asOf === null ? 'never' : `${ago(Date.parse(status.asOf), nowMs)}; ${lackText(status)}`
+
+export const targetLines = (status: TargetStatus, nowMs: number, style: Style = plain): string[] => {
+  const { target, type, place, failure } = status
+  const filter = filterText(status)
+  return [
+    style('bold', `Target ${target}`),
+    `  ${type.padEnd(12)} ${place}`,
+    `  published    ${freshness(status, nowMs)}`,
+    ...(filter === null ? [] : [`  rows         ${filter}`]),
+    ...(failure === null
+      ? []
+      : [
+          `  last failure ${ago(Date.parse(failure.at), nowMs)}; ${counted(failure.attempts, 'failed attempt')} since the last success`,
+          `               ${failure.code}: ${failure.what}`,
+          ...(failure.hint === null ? [] : [`               → ${failure.hint}`]),
+        ]),
   ]
 }

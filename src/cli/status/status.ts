@@ -15,8 +15,7 @@ import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/config
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { gridOnStdout } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
-import { checkLines, modelLines, refusedLines, workspaceLines } from './status-text.ts'
-import { targetLines } from './target-text.ts'
+import { checkLines, modelLines, refusedLines, targetLines, workspaceLines } from './status-text.ts'
 
 export const define = (command: Command): Command =>
   addWorkspaceFlag(addConfigFlag(command))

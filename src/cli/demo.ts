@@ -3,30 +3,32 @@
 import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
-import type { SyncReport } from '../../../workflows/steps.ts'
-import { type App, openApp } from '../../app.ts'
-import { type Clock, systemClock } from '../../clock.ts'
-import { type Config, readConfig } from '../../config.ts'
-import { ConvohouseError } from '../../core/errors.ts'
-import { DAY, HOUR, SECOND } from '../../core/time.ts'
-import { count, counted } from '../../core/words.ts'
-import { makeFolder } from '../../files/durable.ts'
-import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../../run/embedded.ts'
-import { SANDBOX_DEFAULTS } from '../../sandbox/options.ts'
-import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
-import { queryWarehouse } from '../../warehouse/query/warehouse-client.ts'
-import { filled, invalidFlag } from '../flags/values.ts'
-import { writeResult } from '../output/write.ts'
-import { planLines } from '../plan/plan.ts'
-import { chooseDisplays } from '../sync/displays.ts'
-import { plannedBy } from '../sync/progress.ts'
-import { gridOnStdout } from '../terminal/columns.ts'
-import { print } from '../terminal/print.ts'
-import { type Stop, stopOnSignals } from '../terminal/signals.ts'
-import { styleOf } from '../terminal/style.ts'
-import { showEvents, WEBHOOK_SECRET } from './events.ts'
-import { DEMO_QUERIES, type DemoQuery, eventQueries } from './questions.ts'
+import type { SyncReport } from '../../workflows/steps.ts'
+import { type App, openApp } from '../app.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { type Config, readConfig } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { DAY, HOUR, SECOND } from '../core/time.ts'
+import { count, counted } from '../core/words.ts'
+import { makeFolder } from '../files/durable.ts'
+import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../run/embedded.ts'
+import { startIngest } from '../run/ingest.ts'
+import { SANDBOX_DEFAULTS } from '../sandbox/options.ts'
+import { type Sandbox, startSandbox } from '../sandbox/server.ts'
+import { spoolWaiting } from '../spool/waiting.ts'
+import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
+import { filled, invalidFlag } from './flags/values.ts'
+import { writeResult } from './output/write.ts'
+import { planLines } from './plan/plan.ts'
+import { openReceiver } from './receive.ts'
+import { chooseDisplays } from './sync/displays.ts'
+import { plannedBy } from './sync/progress.ts'
+import { gridOnStdout } from './terminal/columns.ts'
+import { print } from './terminal/print.ts'
+import { type Stop, stopOnSignals } from './terminal/signals.ts'
+import { styleOf } from './terminal/style.ts'
 
 export const define = (command: Command): Command =>
   command
@@ -206,7 +208,7 @@ function secondSyncLines({
 }
 
 /** @throws FLAG_INVALID, INTERRUPTED */
-export async function runDemo({ home }: { home?: string }): Promise<void> {
+async function runDemo({ home }: { home?: string }): Promise<void> {
   const stop = stopOnSignals()
   const folder = await folderFor(home)
   const sandbox = await startSandbox({
@@ -228,5 +230,117 @@ export async function runDemo({ home }: { home?: string }): Promise<void> {
   } finally {
     await sandbox.close()
     stop.release()
+  }
+}
+
+interface DemoQuery {
+  title: string
+  sql: string
+}
+
+/** Figures of the marts, which leave test conversations out. */
+export const DEMO_QUERIES: readonly DemoQuery[] = [
+  {
+    title: 'Volume: how many conversations has each agent had, and on which channels?',
+    sql: `SELECT agent_title AS agent, channel, sum(conversations)::BIGINT AS conversations, sum(messages)::BIGINT AS messages
+FROM marts.conversations_daily GROUP BY ALL ORDER BY conversations DESC LIMIT 8`,
+  },
+  {
+    title: 'Resolution: how many are resolved, and how many needed a person?',
+    sql: `SELECT agent_title AS agent, round(100 * avg(is_resolved::INT), 1) AS resolved_percent,
+  round(100 * avg((handoffs > 0)::INT), 1) AS handoff_percent, round(median(handoff_longest_wait_seconds)) AS median_wait_seconds
+FROM marts.fct_conversations WHERE is_counted GROUP BY ALL ORDER BY agent`,
+  },
+  {
+    title: 'Satisfaction: how do customers rate it, month by month?',
+    sql: `SELECT strftime(day, '%Y-%m') AS month, count(*) AS answers, round(avg(csat_score), 2) AS satisfaction, round(avg(csat_ease), 2) AS ease
+FROM marts.fct_csat WHERE is_counted GROUP BY ALL ORDER BY month`,
+  },
+  {
+    title: 'Cost: how many tokens does each model use, and what do they cost?',
+    sql: `SELECT model_id AS model, sum(tokens)::BIGINT AS tokens, round(sum(tokens_usd), 2) AS usd
+FROM marts.token_usage_daily GROUP BY ALL ORDER BY usd DESC`,
+  },
+]
+
+/** A conversation that changed after its export. */
+interface Conversation {
+  id: string
+}
+
+const eventQueries = ({ id }: Conversation): DemoQuery[] => [
+  {
+    title: 'A conversation as exported, and as updated by its events since:',
+    sql: `SELECT observed_at, source, state, chat_assigned_to AS assignee, token_usage_cumulative_total_tokens AS tokens
+FROM conversation_observations WHERE conversation_id = '${id}' ORDER BY version, observed_at LIMIT 6`,
+  },
+  {
+    title: 'Its last turns, which no export contains:',
+    sql: `SELECT position, role, left(text, 60) AS said FROM conversation_turns
+WHERE conversation_id = '${id}' ORDER BY position DESC LIMIT 3`,
+  },
+  {
+    title: 'How long after receipt was an event in the tables?',
+    sql: `SELECT type, count(*) AS events, round(quantile_cont(epoch_ms(_loaded_at) - epoch_ms(received_at), 0.95) / 1000, 1) AS seconds_p95
+FROM webhook_events GROUP BY ALL ORDER BY events DESC`,
+  },
+]
+
+/** Secret of the sandbox and of the receiver, which both run in this process. */
+const WEBHOOK_SECRET = 'demo-webhook-secret'
+
+/** The sandbox's clock advances in steps of this length until a stored conversation has changed. */
+const STEP_MS = HOUR
+const CHECK_EVERY_MS = 200
+
+/** Finds a conversation whose state, assignee or cost was changed by an event after its export. */
+const CHANGED = `SELECT o.conversation_id AS id
+  FROM conversation_observations o JOIN conversation_observations e USING (workspace_id, agent_id, conversation_id)
+  WHERE o.source = 'webhook' AND e.source = 'export' AND (o.state, o.chat_assigned_to, o.token_usage_cumulative_total_tokens)
+    IS DISTINCT FROM (e.state, e.chat_assigned_to, e.token_usage_cumulative_total_tokens)
+  ORDER BY o.observed_at DESC LIMIT 1`
+
+async function untilApplied(config: Config): Promise<void> {
+  const { home, workspaces } = config
+  while ((await spoolWaiting(home, workspaces[0]!.id)).events > 0) await sleep(CHECK_EVERY_MS)
+}
+
+async function untilChanged(options: { app: App; config: Config; sandbox: Sandbox }): Promise<Conversation> {
+  const { app, config, sandbox } = options
+  for (;;) {
+    sandbox.clock.advance(STEP_MS)
+    await sandbox.webhooks.settled()
+    await untilApplied(config)
+    const [found] = await app.warehouse.writer.rows<Conversation>(CHANGED)
+    if (found) return found
+  }
+}
+
+/** Advances the sandbox until a stored conversation has changed and its events are in the tables; returns that conversation. */
+async function showEvents(options: { app: App; config: Config; sandbox: Sandbox }): Promise<Conversation> {
+  const { app, config, sandbox } = options
+  const receiver = await openReceiver(config)
+  sandbox.webhooks.set({ url: `${receiver.url}/webhooks`, secret: WEBHOOK_SECRET })
+  const ingesting = startIngest({
+    config,
+    app,
+    failing: (_, failure) => {
+      if (failure) throw new Error(failure.what)
+    },
+  })
+  try {
+    const conversation = await untilChanged(options)
+    const [events] = await app.warehouse.writer.rows<{ count: string }>(
+      'SELECT count(*)::VARCHAR AS count FROM webhook_events',
+    )
+    print(
+      `The sandbox posted webhooks: ${counted(Number(events!.count), 'event')} applied, without any request to the API.`,
+      '',
+    )
+    return conversation
+  } finally {
+    sandbox.webhooks.set({ url: null })
+    await receiver.closeWithin(0)
+    await ingesting.end()
   }
 }
