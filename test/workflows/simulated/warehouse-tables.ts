@@ -5,7 +5,7 @@ import type { ExpectedTables } from './expected-rows.ts'
 type Rows = (sql: string) => Promise<Row[]>
 
 const READ: Record<string, (column: string) => string> = {
-  TIMESTAMPTZ: column => `epoch_us(${column}) / 1000.0`,
+  'TIMESTAMP WITH TIME ZONE': column => `epoch_us(${column}) / 1000.0`,
   DATE: column => `${column}::VARCHAR`,
   INTEGER: column => `${column}::DOUBLE`,
   BIGINT: column => `${column}::DOUBLE`,
