@@ -221,8 +221,6 @@ describe("a vendor's text", () => {
   const OWN_KEYS = [
     'src/cli/api/api.ts: given[id]',
     'src/cli/api/arguments.ts: found[id]',
-    'src/cli/flags/ids-file.ts: texts[columns.agent]',
-    'src/cli/flags/ids-file.ts: texts[columns.id]',
     'src/client/api/target.ts: given[id]',
     'src/config.ts: env[ENV_NAMES.id]',
     'src/warehouse/events/resources.ts: payload[type.reportedResource.id]',

@@ -1,7 +1,7 @@
-// Reads the list of conversations that `--ids` or `--refresh` names: one id per line, `agent,id` lines, or a CSV file with a header, as
-// spreadsheets export it. If a line names no agent, the agent is looked up in the warehouse.
+// Reads the list of conversations that `--ids` or `--refresh` names: one id per line, `agent,id` lines, or CSV with a header. If a line
+// names no agent, the agent is looked up in the warehouse.
 import { readFile } from 'node:fs/promises'
-import { buffer } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { groupedByAgent, type IdsByAgent } from '../../core/planning/id-windows.ts'
 import { counted } from '../../core/words.ts'
@@ -16,126 +16,51 @@ export interface NamedConversation {
   line: number
 }
 
-interface Cell {
-  text: string
-  /** A quoted cell counts as content even if it is empty. */
-  isQuoted: boolean
-}
-
-interface Line {
-  number: number
-  cells: Cell[]
-}
-
 const invalid = (line: number, why: string): ConvohouseError =>
   new ConvohouseError('FLAG_INVALID', {
     what: `line ${line} ${why}.`,
-    hint: 'Give one id per line, agent,id lines, or a CSV file with the columns conversation_id and agent_id.',
+    hint: 'Give one id per line, agent,id lines, or a CSV file (UTF-8, commas) with the columns conversation_id and agent_id.',
     facts: { line },
   })
 
-const REMARK = / *#[^\r\n]*/y
-const QUOTED = / *"((?:[^"]|"")*)" */y
-const LINE_END = /\r\n|\r|\n/y
+/** A cell, quoted or not, and what follows it. */
+const CELL = /\s*(?:"((?:[^"]|"")*)"|([^",;\t]*))\s*(,|$)/y
 
-function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at
-  return pattern.exec(text)
-}
-
-/** Lines of a CSV file (RFC 4180, with quoted line breaks), without blank lines and comments. */
-function linesOf(content: string, separator: string): Line[] {
-  const plain = new RegExp(`[^${separator}\\r\\n]*`, 'y')
-  const lines: Line[] = []
-  let at = 0
-  let number = 1
-  while (at < content.length) {
-    const line: Line = { number, cells: [] }
-    at += matchAt(REMARK, content, at)?.[0].length ?? 0
-    for (let isMore = true; isMore; ) {
-      const quoted = matchAt(QUOTED, content, at)
-      const whole = quoted?.[0] ?? matchAt(plain, content, at)![0]
-      if (!quoted && whole.trimStart().startsWith('"')) throw invalid(line.number, 'has an unclosed quote')
-      line.cells.push({ text: quoted ? quoted[1]!.replaceAll('""', '"') : whole.trim(), isQuoted: quoted !== null })
-      at += whole.length
-      number += whole.split('\n').length - 1
-      isMore = content[at] === separator
-      if (isMore) at += 1
-    }
-    const end = matchAt(LINE_END, content, at)
-    if (end === null && at < content.length) throw invalid(line.number, 'has text after a closing quote')
-    at += end?.[0].length ?? 0
-    number += 1
-    if (line.cells.some(({ text, isQuoted }) => isQuoted || text !== '')) lines.push(line)
+/** The cells of a line. @throws FLAG_INVALID for other separators, and for quotes that do not enclose a whole cell on one line */
+function cellsOf(content: string, line: number): string[] {
+  const cells: string[] = []
+  for (CELL.lastIndex = 0; ; ) {
+    const [, quoted, plain, end] = CELL.exec(content) ?? []
+    if (end === undefined) throw invalid(line, 'is neither an id nor agent,id: put quotes around ids with ; " or a tab')
+    cells.push(quoted?.replaceAll('""', '"') ?? plain!.trim())
+    if (end === '') return cells
   }
-  return lines
 }
 
 /** Column names, compared without case, blanks, `_` and `-`. */
-const AGENT_COLUMN = /^(?:agent|agentid)$/
-const ID_COLUMN = /^(?:id|ids|conversation|conversations|conversationid|conversationids|convo|convoid|convoids)$/
+const AGENT_COLUMN = /^agent(?:id)?$/
+const ID_COLUMN = /^(?:id|conversation|conversationid|convoid)$/
 
-const columnName = ({ text }: Cell): string => text.toLowerCase().replace(/[\s_-]/g, '')
+const columnAt = (names: readonly string[], wanted: RegExp): number =>
+  names.findIndex(name => wanted.test(name.toLowerCase().replace(/[\s_-]/g, '')))
 
-interface Columns {
-  agent: number
-  id: number
-}
-
-/** The positions of the columns; null if the first line is not a header, that is, names no id column. */
-function headerOf(first: Line | undefined): Columns | null {
-  if (first === undefined) return null
-  const names = first.cells.map(columnName)
-  const [agent, id] = [names.findIndex(name => AGENT_COLUMN.test(name)), names.findIndex(name => ID_COLUMN.test(name))]
-  return id >= 0 ? { agent, id } : null
-}
-
-/**
- * The separator of the cells: comma, or `;` or tab, which some locales export. `;` and tab count only if the first line has no comma, and
- * if every line contains them or the first line is a header.
- */
-function separatorOf(content: string): string {
-  const lines = content.split(/\r?\n/).filter(line => line.trim() !== '' && !line.trim().startsWith('#'))
-  const first = lines[0] ?? ''
-  const separator = [';', '\t'].find(each => first.includes(each)) ?? ','
-  const isHeader = () => headerOf(linesOf(first, separator)[0]) !== null
-  return !first.includes(',') && (lines.every(line => line.includes(separator)) || isHeader()) ? separator : ','
-}
-
-function namedIn({ number, cells }: Line, columns: Columns | null): NamedConversation {
-  const texts = cells.map(({ text }) => text)
-  if (columns) {
-    const id = texts[columns.id] ?? ''
-    if (id === '') throw invalid(number, 'names no conversation')
-    return { agentId: texts[columns.agent] || null, id, line: number }
-  }
-  while (texts.length > 2 && texts.at(-1) === '') texts.pop()
-  if (texts.length > 2) throw invalid(number, `has ${texts.length} columns but no header that names them`)
-  const [agentId, id] = texts.length === 2 ? texts : [null, texts[0]]
-  if (!id) throw invalid(number, 'names no conversation')
-  return { agentId: agentId || null, id, line: number }
-}
-
-/**
- * Parses a list. A byte order mark, blank lines, and lines that begin with # are ignored.
- * @throws FLAG_INVALID that names the line
- */
+/** Parses a list. A byte order mark, blank lines, and lines that begin with # are ignored. @throws FLAG_INVALID that names the line */
 export function parseIds(content: string): NamedConversation[] {
-  const text = content.replace(/^\uFEFF/, '')
-  // Excel may declare the separator in a first line `sep=;`. It becomes a comment, so that line numbers stay the same.
-  const declared = /^sep=(.)\r?\n/i.exec(text)
-  const rest = declared ? `#${text.slice(1)}` : text
-  const lines = linesOf(rest, declared?.[1] ?? separatorOf(rest))
-  const columns = headerOf(lines[0])
-  return (columns ? lines.slice(1) : lines).map(line => namedIn(line, columns))
-}
-
-/** Decodes UTF-8, or UTF-16 with a byte order mark (Excel's "Unicode text"). */
-export function decodeList(bytes: Uint8Array): string {
-  const [first, second] = bytes
-  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
-  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes)
-  return new TextDecoder().decode(bytes)
+  const [first, ...rest] = content
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .map((line, index) => ({ line: index + 1, content: line }))
+    .filter(line => /^\s*[^\s#]/.test(line.content))
+    .map(line => ({ line: line.line, cells: cellsOf(line.content, line.line) }))
+  if (first === undefined) return []
+  const [agentAt, idAt] = [columnAt(first.cells, AGENT_COLUMN), columnAt(first.cells, ID_COLUMN)]
+  const hasHeader = idAt >= 0
+  return (hasHeader ? rest : [first, ...rest]).map(({ line, cells }) => {
+    if (!hasHeader && cells.length > 2) throw invalid(line, `has ${cells.length} columns but no header that names them`)
+    const [agentId, id] = hasHeader ? [cells[agentAt], cells[idAt]] : cells.length === 2 ? cells : [null, cells[0]]
+    if (!id) throw invalid(line, 'names no conversation')
+    return { agentId: agentId || null, id, line }
+  })
 }
 
 /** The flag that names the file. */
@@ -153,7 +78,7 @@ function parsed(flag: IdsFlag, place: string, content: string): NamedConversatio
 /** @throws FLAG_INVALID if the file cannot be read or names no conversation */
 async function readIds(flag: IdsFlag, file: string): Promise<NamedConversation[]> {
   const place = file === '-' ? 'Standard input' : file
-  const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch(cause => {
+  const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch(cause => {
     const why =
       (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'the file does not exist' : (cause as Error).message
     throw invalidFlag(
@@ -161,13 +86,12 @@ async function readIds(flag: IdsFlag, file: string): Promise<NamedConversation[]
       'Give a file with one id per line, or - for standard input.',
     )
   })
-  const text = decodeList(bytes)
-  if (text.includes('\0'))
+  if (content.includes('\0'))
     throw invalidFlag(
-      `${flag}: ${place} is not a text file.`,
-      'Save the sheet as CSV (a workbook such as .xlsx is not read).',
+      `${flag}: ${place} is not a text file in UTF-8.`,
+      'Save the sheet as "CSV UTF-8" (a workbook such as .xlsx is not read).',
     )
-  const named = parsed(flag, place, text)
+  const named = parsed(flag, place, content)
   if (named.length === 0)
     throw invalidFlag(`${flag}: ${place} names no conversation.`, 'Give one id per line, or agent,id.')
   return named
