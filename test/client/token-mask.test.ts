@@ -1,13 +1,4 @@
-import {
-  brotliCompressSync,
-  constants,
-  deflateRawSync,
-  deflateSync,
-  gunzipSync,
-  gzipSync,
-  inflateRawSync,
-  inflateSync,
-} from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { failedWithoutToken, pageWithoutToken, textWithoutToken } from '../../src/client/redaction/token-mask.ts'
@@ -36,26 +27,11 @@ const ENCODINGS: Record<string, (text: string) => string> = {
       .replaceAll('>', '&gt;')
       .replaceAll('"', '&quot;')
       .replaceAll("'", '&apos;'),
-  mail: text =>
-    text.replace(/[^A-Za-z0-9]/g, each => `=${each.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`),
   hex: text => Buffer.from(text).toString('hex'),
   base64: text => Buffer.from(text).toString('base64'),
   'base64 for addresses': text => Buffer.from(text).toString('base64url'),
   'base64 in lines': text => Buffer.from(text).toString('base64').replace(/.{16}/g, '$&\r\n'),
   'a folded header': text => text.replace(/.{10}/g, '$&\r\n '),
-  'chunks that were written out': text => text.replace(/.{10}/g, '$&\r\na\r\n'),
-}
-
-const COMPRESSIONS: Record<string, { pack: (body: Buffer) => Buffer; encoding: string | null }> = {
-  nothing: { pack: body => body, encoding: null },
-  gzip: { pack: body => gzipSync(body), encoding: 'gzip' },
-  'gzip without a Content-Encoding': { pack: body => gzipSync(body), encoding: null },
-  deflate: { pack: body => deflateSync(body), encoding: 'deflate' },
-  'raw deflate': { pack: body => deflateRawSync(body), encoding: 'deflate' },
-  'zlib without a Content-Encoding': { pack: body => deflateSync(body), encoding: null },
-  brotli: { pack: body => brotliCompressSync(body), encoding: 'br' },
-  'two encodings': { pack: body => gzipSync(deflateSync(body)), encoding: 'deflate, gzip' },
-  'gzip in gzip': { pack: body => gzipSync(gzipSync(body)), encoding: 'gzip' },
 }
 
 const tokens = fc
@@ -67,105 +43,60 @@ const tokens = fc
   .filter(token => !token.includes('*'))
 const around = fc.string({ unit: 'binary', maxLength: 40 })
 const anyEncoding = fc.constantFrom(...Object.keys(ENCODINGS)).map(name => ENCODINGS[name]!)
-const anyCompression = fc.constantFrom(...Object.keys(COMPRESSIONS)).map(name => COMPRESSIONS[name]!)
 
-/** Every text that can be decoded from the bytes, decompressed at most twice. */
-function readings(bytes: Buffer, depth = 0): string[] {
-  const inner = [gunzipSync, inflateSync, inflateRawSync].flatMap(unpack => {
-    try {
-      return depth < 2 ? readings(unpack(bytes, { finishFlush: constants.Z_SYNC_FLUSH }), depth + 1) : []
-    } catch {
-      return []
-    }
-  })
-  return [bytes.toString('latin1'), ...inner]
-}
+/** Encodings in which the token is replaced; in the others, the whole text is not kept. */
+const REPLACED = ['plain', 'URL-encoded', 'URL-encoded in lower case', 'JSON', 'JSON in JSON', 'JSON of PHP', 'hex']
+const NOT_KEPT = /^\[\d+ bytes that cannot be searched for the API token are not kept\]\n$/
 
 describe('a failed answer', () => {
-  it.each(Object.entries(ENCODINGS))('loses a token written as %s, and nothing else', (_, encode) => {
-    const echo = (token: string) =>
-      Buffer.from(`<p>é authorization: ${encode(`Bearer ${token}`)}\n</p> host: example.com`)
-    const kept = failedWithoutToken(echo(TOKEN), { tokens: [TOKEN], encoding: null }).toString()
-    expect(kept).toContain('***')
-    expect(kept).toMatch(/^<p>é authorization: .*<\/p> host: example.com$/s)
-    expect(kept.length).toBeLessThan(110)
+  it.each(Object.entries(ENCODINGS))('loses a token written as %s', (encoding, encode) => {
+    const echo = Buffer.from(`<p>é authorization: ${encode(`Bearer ${TOKEN}`)}\n</p> host: example.com`)
+    const kept = failedWithoutToken(echo, { tokens: [TOKEN], encoding: null }).toString()
+    if (REPLACED.includes(encoding)) expect(kept).toMatch(/^<p>é authorization: .*\*\*\*.*<\/p> host: example.com$/s)
     for (const other of Object.values(ENCODINGS)) expect(kept).not.toContain(other(TOKEN))
   })
 
-  it.each(Object.entries(COMPRESSIONS))(
-    'compressed as %s is searched, and stored unpacked if it contains the token',
-    (_, { pack, encoding }) => {
-      const options = { tokens: [TOKEN], encoding }
-      const kept = failedWithoutToken(pack(Buffer.from(`a host, and Bearer ${TOKEN}`)), options)
-      expect(kept.toString()).toBe('a host, and Bearer ***')
-      const innocent = pack(Buffer.from('a host, and no more'))
-      expect(failedWithoutToken(innocent, options)).toEqual(innocent)
-    },
-  )
-
-  it('in UTF-16 loses the token, too', () => {
-    const echo = Buffer.from(`a host, and Bearer ${TOKEN}`, 'utf16le')
-    for (const body of [echo, Buffer.from(echo).swap16()])
-      expect(
-        failedWithoutToken(body, { tokens: [TOKEN], encoding: null })
-          .toString('latin1')
-          .replaceAll('\0', ''),
-      ).toBe('a host, and Bearer ***')
+  it.each([
+    ['gzip', gzipSync, 'gzip'],
+    ['gzip without a Content-Encoding', gzipSync, null],
+    ['deflate', deflateSync, 'deflate'],
+    ['brotli', brotliCompressSync, 'br'],
+    ['an unknown encoding', (body: Buffer) => body, 'secret-sauce'],
+    ['UTF-16', (body: Buffer) => Buffer.from(body.toString(), 'utf16le'), null],
+    ['UTF-16 of the other order', (body: Buffer) => Buffer.from(body.toString(), 'utf16le').swap16(), null],
+  ])('in %s is not kept', (_, pack, encoding) => {
+    const body = pack(Buffer.from(`a host, and Bearer ${TOKEN}`))
+    expect(failedWithoutToken(body, { tokens: [TOKEN], encoding }).toString()).toMatch(NOT_KEPT)
   })
 
-  it('that is compressed and damaged, or in an unknown encoding, is not kept', () => {
-    const damaged = gzipSync(Buffer.from(`Bearer ${TOKEN} `.repeat(50)))
-    damaged[20]! ^= 0xff
-    for (const [body, encoding] of [
-      [damaged, 'gzip'],
-      [damaged, null],
-      [Buffer.from([1, 2, 3, 0, 5]), 'secret-sauce'],
-    ] as const)
-      expect(failedWithoutToken(body, { tokens: [TOKEN], encoding }).toString()).toMatch(
-        /^\[\d+ bytes \(.*\) that cannot be unpacked/,
-      )
-    const text = Buffer.from(`no gzip, and Bearer ${TOKEN}`)
-    expect(failedWithoutToken(text, { tokens: [TOKEN], encoding: 'gzip' }).toString()).toBe('no gzip, and Bearer ***')
-  })
-
-  it('never contains a token in any encoding and compression, wherever the bytes end', () => {
+  it('never contains a token in any encoding, wherever the bytes end', () => {
     fc.assert(
-      fc.property(
-        tokens,
-        around,
-        around,
-        anyEncoding,
-        anyCompression,
-        fc.nat(),
-        (token, before, behind, encode, { pack, encoding }, end) => {
-          const packed = pack(Buffer.from(`${before}${encode(token)}${behind}`))
-          const received = packed.subarray(0, packed.length - (end % 3 === 0 ? end % packed.length : 0))
-          const kept = failedWithoutToken(received, { tokens: [token], encoding })
-          for (const text of readings(kept))
-            for (const other of Object.values(ENCODINGS)) expect(text).not.toContain(other(token))
-        },
-      ),
-      { numRuns: rounds('FAULT_RUNS', { usual: 60, deep: 2000 }) },
+      fc.property(tokens, around, around, anyEncoding, fc.nat(), (token, before, behind, encode, end) => {
+        const sent = Buffer.from(`${before}${encode(token)}${behind}`)
+        const received = sent.subarray(0, sent.length - (end % 3 === 0 ? end % sent.length : 0))
+        const kept = failedWithoutToken(received, { tokens: [token], encoding: null }).toString('latin1')
+        for (const other of Object.values(ENCODINGS)) expect(kept).not.toContain(other(token))
+      }),
+      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 20000 }) },
     )
   })
 
-  it('that ends inside the token is cut before it', () => {
+  it('that ends inside the token is cut before it, or not kept', () => {
     fc.assert(
       fc.property(fc.integer({ min: 4, max: TOKEN.length }), anyEncoding, (length, encode) => {
         const body = Buffer.from(`authorization: ${encode(TOKEN).slice(0, length)}`)
         const kept = failedWithoutToken(body, { tokens: [TOKEN], encoding: null }).toString()
         expect(kept).not.toContain(TOKEN.slice(0, 4))
-        expect(kept).toMatch(/^authorization: /)
+        if (!NOT_KEPT.test(kept)) expect(kept).toMatch(/^authorization: /)
       }),
     )
   })
 
-  it('is kept unchanged if it contains no token', () => {
+  it('is kept unchanged if it is text without a token', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 300 }), bytes => {
-        fc.pre(bytes[0] !== 0x1f)
-        const body = Buffer.from(bytes)
-        expect(failedWithoutToken(body, { tokens: [TOKEN], encoding: null })).toEqual(body)
+      fc.property(fc.string({ unit: fc.constantFrom(...'aZ9 \n\té一%&#=\\"<>') }), text => {
+        const body = Buffer.from(text)
+        expect(failedWithoutToken(body, { tokens: [TOKEN], encoding: 'identity' })).toEqual(body)
       }),
     )
   })
@@ -192,16 +123,20 @@ describe('a failed answer', () => {
 describe('a page', () => {
   it('loses an echoed token in any JSON notation, and nothing else', () => {
     fc.assert(
-      fc.property(fc.json(), fc.constantFrom('plain', 'JSON of PHP', 'base64', 'URL-encoded'), (json, encode) => {
-        const echo = `"headers":{"authorization":"Bearer ${ENCODINGS[encode]!(TOKEN).replace(/^"|"$/g, '')}"}`
-        const { bytes, count } = pageWithoutToken(Buffer.from(`{"data":${json},${echo}}`), [TOKEN])
-        expect(count).toBe(1)
-        expect(JSON.parse(bytes.toString())).toMatchObject({
-          data: JSON.parse(json),
-          headers: { authorization: expect.stringMatching(/^Bearer ?.*\*\*\*/) },
-        })
-        expect(bytes.toString()).not.toContain(ENCODINGS[encode]!(TOKEN))
-      }),
+      fc.property(
+        fc.json(),
+        fc.constantFrom('plain', 'JSON of PHP', 'base64', 'URL-encoded', 'hex'),
+        (json, encode) => {
+          const echo = `"headers":{"authorization":"Bearer ${ENCODINGS[encode]!(TOKEN).replace(/^"|"$/g, '')}"}`
+          const { bytes, count } = pageWithoutToken(Buffer.from(`{"data":${json},${echo}}`), [TOKEN])
+          expect(count).toBe(1)
+          expect(JSON.parse(bytes.toString())).toMatchObject({
+            data: JSON.parse(json),
+            headers: { authorization: expect.stringMatching(/^Bearer ?.*\*\*\*/) },
+          })
+          expect(bytes.toString()).not.toContain(ENCODINGS[encode]!(TOKEN))
+        },
+      ),
     )
   })
 
