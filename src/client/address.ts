@@ -66,14 +66,13 @@ export function exportTarget(input: {
   address: ApiAddress
   agentId: string
   query: ExportQuery
-  format?: 'csv'
 }): ReadTarget {
   const { agentId, query } = input
   requireSegment(agentId, 'agent')
   const path = input.address.prefix + exportPath(agentId)
   const { cursor, convoIds, ...plain } = query
   const parameters = [
-    ...Object.entries({ ...plain, format: input.format }).map(([name, value]) => parameter(name, value)),
+    ...Object.entries(plain).map(([name, value]) => parameter(name, value)),
     parameter('cursor', cursor, '…'),
     ...(convoIds ? [selection(convoIds)] : []),
   ]

@@ -6,12 +6,10 @@ import { type ExportQuery, exportTarget, type ReadTarget, resourceQuery, resourc
 import {
   type ExportAnswer,
   type ResourceAnswer,
-  readCsvAnswer,
   readExportAnswer,
   readResourceAnswer,
 } from './answers.ts'
 import { type Caller, createCaller, JSON_TYPE, type VendorClientOptions } from './caller.ts'
-import type { Exchange } from './exchange.ts'
 import type { RequestContext } from './faults.ts'
 import type { AttemptObserver } from './http/attempts.ts'
 import type { Sent } from './http/transport.ts'
@@ -52,8 +50,6 @@ export type Paged<Answer> = Answer & { isPaged: boolean; query: Readonly<Record<
 export interface VendorClient {
   /** One page, or one selection, of an agent's conversations (section 4.12). */
   exportConversations(request: ExportRequest): Promise<ExportAnswer>
-  /** The same conversations as CSV; the response is returned unparsed. */
-  exportCsv(request: ExportRequest): Promise<Exchange>
   /** One answer, or one page, of a declared resource, without its secrets. */
   resource(request: ResourceRequest): Promise<Paged<ResourceAnswer>>
   /** Waits for running requests; requests made later throw INTERRUPTED. May be called repeatedly. */
@@ -71,10 +67,6 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
       const read = (sent: Sent, asked: RequestContext) => readExportAnswer(sent, asked, selected)
       // Each attempt may be billed.
       return call.run({ target, accept: JSON_TYPE, keepsBody: true, read, repeatsSent: 1, ...control })
-    },
-    async exportCsv({ agentId, query, ...control }) {
-      const target = exportTarget({ address, agentId, query, format: 'csv' })
-      return call.run({ target, accept: 'text/csv', keepsBody: true, read: readCsvAnswer, ...control })
     },
     async resource({
       resource,

@@ -4,10 +4,8 @@
 //   20261120T120000000Z-<run>.<random>.closed                           no longer written, to be merged
 //   20261119T000000000Z-20261120T120000000Z.<random>.ndjson.gz          merged, with the first and the last hour of its sources
 //
-// Each line has an id, so that an entry counts once, in however many files a killed or a concurrent merge has left it. A line that an earlier
-// version wrote has none: its place identifies it.
+// Each line has an id, so that an entry counts once, in however many files a killed or a concurrent merge has left it.
 import { readFile } from 'node:fs/promises'
-import { basename } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, gunzip } from 'node:zlib'
 import { hasCode, homeUnusable } from '../core/disk.ts'
@@ -58,17 +56,16 @@ export async function readLines(file: string): Promise<LeaseLine[]> {
   try {
     const bytes = await readFile(file)
     const text = (file.endsWith('.gz') ? await inflate(bytes) : bytes).toString()
-    const place = basename(file).replace(CLOSED, '').replace(LIVE, '')
-    return text.split('\n').flatMap((line, index) => parsed(line, `${place}:${index}`))
+    return text.split('\n').flatMap(parsed)
   } catch (cause) {
     throw hasCode(cause, 'ENOENT') ? cause : homeUnusable(file, cause)
   }
 }
 
-function parsed(line: string, place: string): LeaseLine[] {
+function parsed(line: string): LeaseLine[] {
   if (line === '') return []
   try {
-    const { id = place, ...rest } = JSON.parse(line) as LeaseEntry & { id?: string }
+    const { id, ...rest } = JSON.parse(line) as LeaseEntry & { id: string }
     const entry = rest as LeaseEntry
     return KINDS.includes(entry.kind) && Number.isFinite(momentOf(entry)) ? [{ id, entry }] : []
   } catch {

@@ -186,10 +186,8 @@ interface WrittenPage {
 }
 
 async function verify({ file, head: { packed } }: WrittenPage): Promise<void> {
-  // The page was landed by a version that stored no checksum.
-  if (!packed) return void (await readBody(file))
   try {
-    intactMembers(await readFile(file), packed)
+    intactMembers(await readFile(file), packed!)
   } catch (cause) {
     throw corrupt(file, cause)
   }

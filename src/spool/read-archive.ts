@@ -9,9 +9,6 @@ import { type ReadLine, readLine } from './event-line.ts'
 
 const NEW_LINE = 0x0a
 
-/** Bytes that are decompressed at a time. A damaged file loses everything in the piece that fails. */
-const PIECES = { normal: 16 * 1024, damaged: 64 }
-
 interface Line {
   bytes: Buffer
   /** Of its first byte in the decompressed file. */
@@ -19,10 +16,10 @@ interface Line {
 }
 
 /** The decompressed lines of a file, as far as it can be read. @throws where it is truncated or damaged */
-async function* linesIn(file: string, chunkSize: number): AsyncGenerator<Line> {
+async function* linesIn(file: string): AsyncGenerator<Line> {
   const source = createReadStream(file)
   // An error discards the pieces in the stream's buffer, so the buffer holds only one. The types omit the stream options, which zlib accepts.
-  const options: ZlibOptions & TransformOptions = { chunkSize, readableHighWaterMark: 1 }
+  const options: ZlibOptions & TransformOptions = { readableHighWaterMark: 1 }
   const unpacked = file.endsWith('.gz') ? source.pipe(createGunzip(options)) : source
   source.once('error', error => unpacked.destroy(error))
   let begun: Buffer[] = []
@@ -49,25 +46,6 @@ async function* linesIn(file: string, chunkSize: number): AsyncGenerator<Line> {
   yield line(Buffer.alloc(0))
 }
 
-/** All readable lines. */
-async function* readableLines(file: string, damaged: (error: unknown) => void): AsyncGenerator<Line> {
-  let read = 0
-  try {
-    for await (const line of linesIn(file, PIECES.normal)) {
-      read += 1
-      yield line
-    }
-    return
-  } catch {
-    // The file is damaged: read it again in small pieces, to get the last lines before the damage.
-  }
-  try {
-    for await (const line of linesIn(file, PIECES.damaged)) if (--read < 0) yield line
-  } catch (error) {
-    damaged(error)
-  }
-}
-
 /** An event of an archive file. */
 export interface ArchivedEvent extends ReadLine {
   offset: number
@@ -77,9 +55,13 @@ export interface ArchivedEvent extends ReadLine {
  * The events of an archive file, without unreadable lines. `damaged` receives the error of a file that cannot be read to its end.
  */
 export async function* archivedEvents(file: string, damaged: (error: unknown) => void): AsyncGenerator<ArchivedEvent> {
-  for await (const { bytes, offset } of readableLines(file, damaged)) {
-    const event = readLine(bytes)
-    if (event) yield { ...event, offset }
+  try {
+    for await (const { bytes, offset } of linesIn(file)) {
+      const event = readLine(bytes)
+      if (event) yield { ...event, offset }
+    }
+  } catch (error) {
+    damaged(error)
   }
 }
 
@@ -102,12 +84,7 @@ async function lineAt(file: string, offset: number): Promise<Buffer | null> {
 }
 
 async function packedLineAt(file: string, offset: number): Promise<Buffer | null> {
-  let damage: unknown = null
-  const damaged = (error: unknown) => {
-    damage = error
-  }
-  for await (const line of readableLines(file, damaged)) if (line.offset === offset) return line.bytes
-  if (damage !== null) throw damage
+  for await (const line of linesIn(file)) if (line.offset === offset) return line.bytes
   return null
 }
 

@@ -81,21 +81,6 @@ describe('an export', () => {
   })
 })
 
-describe('a CSV export', () => {
-  it('passes the bytes through', async () => {
-    const { client, server } = await clientFor([bytes('ID,userName\r\nc1,"Zoë"\r\n', 'text/csv')])
-    const { body } = await client.exportCsv({ agentId: 'a1', query: { limit: 5 } })
-    expect(body.toString()).toBe('ID,userName\r\nc1,"Zoë"\r\n')
-    expect(server.requests[0]!.url).toBe('/v3/agents/a1/convos/export?limit=5&format=csv')
-    expect(server.requests[0]!.headers.accept).toBe('text/csv')
-  })
-
-  it('rejects a web page', async () => {
-    const { client } = await clientFor([bytes('<html>', 'text/html; charset=utf-8')])
-    expect(await failureOf(client.exportCsv({ agentId: 'a1', query: {} }))).toMatchObject({ code: 'API_NOT_JSON' })
-  })
-})
-
 describe('an agent search', () => {
   it('returns agents without their secrets', async () => {
     const agents = [
@@ -123,7 +108,7 @@ describe('an agent search', () => {
 describe('the client of a sync', () => {
   it('has no method that writes', async () => {
     const { client } = await clientFor([json(PAGE)])
-    expect(Object.keys(client).sort()).toEqual(['close', 'exportConversations', 'exportCsv', 'resource'])
+    expect(Object.keys(client).sort()).toEqual(['close', 'exportConversations', 'resource'])
   })
 
   it('has a caller whose type accepts no request but GETs', async () => {

@@ -81,7 +81,7 @@ const ROUNDS = 3
 
 /** A text without escapes of any kind, line breaks, blanks and NULs: an approximation for searching. */
 function decoded(text: string): string {
-  let left = text
+  let left = text.replace(/[\s\0]/g, '')
   for (let round = 0; round < ROUNDS; round++)
     left = left
       .replace(ESCAPE, (_, ...codes: string[]) => String.fromCharCode(Number.parseInt(codes.find(Boolean)!, 16)))
