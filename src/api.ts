@@ -6,11 +6,11 @@ export type {
   SearchArguments,
   VoicesArguments,
 } from './client/api/api-client.ts'
-export { createApiClient } from './client/api/create-api-client.ts'
+export { createApiClient } from './client/api/api-client.ts'
 export { type Effect, OPERATIONS, type Operation, type OperationName, type Parameter } from './client/api/operations.ts'
 export { allAgents, allAuditEntries, allTeams, allVoices, exportPages } from './client/api/pages.ts'
-export type { Agent } from './client/api/records/agent.ts'
 export type {
+  Agent,
   AuditEntry,
   Metric,
   MetricChanges,
@@ -19,7 +19,7 @@ export type {
   Tool,
   ToolField,
   Variable,
-} from './client/api/records/agent-resources.ts'
+} from './client/api/records/agent.ts'
 export type { Conversation, ExportedConversations, Usage } from './client/api/records/conversation.ts'
 export type { Answer, Succeeded } from './client/api/records/record.ts'
 export type {

@@ -165,7 +165,7 @@ describe('the client of the whole API', () => {
       return !isOwn && files.some(file => file === 'src/api.ts' || file.startsWith('src/client/api/'))
     })
     expect(importers.map(({ path }) => path)).toEqual([])
-    expect(sources.some(({ files }) => files.includes('src/client/api/create-api-client.ts'))).toBe(true)
+    expect(sources.some(({ files }) => files.includes('src/client/api/api-client.ts'))).toBe(true)
   })
 
   it("and that of a sync are the only users of the caller, and a sync's makes only GETs", () => {

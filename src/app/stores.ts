@@ -1,8 +1,7 @@
 // What a data folder stores beside the warehouse. Only this file chooses the implementation of the landing and of the lease log.
 import { openLanding } from '../landing/folder-landing.ts'
-import { openLeaseLog } from '../landing/folder-lease-log.ts'
 import type { LandingStore } from '../landing/landing.ts'
-import type { LeaseLog } from '../landing/lease-log.ts'
+import { type LeaseLog, openLeaseLog } from '../landing/lease-log.ts'
 
 export interface Stores {
   landing: LandingStore

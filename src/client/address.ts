@@ -62,11 +62,7 @@ export const exportPath = (agentId: string): string => `/v3/agents/${encodeURICo
  * Target of an export (section 4.12).
  * @throws ConvohouseError AGENT_UNKNOWN or FLAG_INVALID for an id that the address cannot carry
  */
-export function exportTarget(input: {
-  address: ApiAddress
-  agentId: string
-  query: ExportQuery
-}): ReadTarget {
+export function exportTarget(input: { address: ApiAddress; agentId: string; query: ExportQuery }): ReadTarget {
   const { agentId, query } = input
   requireSegment(agentId, 'agent')
   const path = input.address.prefix + exportPath(agentId)

@@ -7,8 +7,7 @@ import { ConvohouseError } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
 import { type ApiAddress, readApiAddress, type Target } from './address.ts'
 import { notAllowed, type RequestContext, unanswered } from './faults.ts'
-import { type AttemptObserver, type AttemptPolicy, runAttempts } from './http/attempts.ts'
-import { Slots } from './http/slots.ts'
+import { type AttemptObserver, type AttemptPolicy, runAttempts, Slots } from './http/attempts.ts'
 import { createTransport, type Sent, type Transport } from './http/transport.ts'
 
 export interface VendorClientOptions {

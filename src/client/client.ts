@@ -3,12 +3,7 @@
 import { isById, type Resource } from '../catalog/resources/resource.ts'
 import { isCode } from '../core/errors.ts'
 import { type ExportQuery, exportTarget, type ReadTarget, resourceQuery, resourceTarget } from './address.ts'
-import {
-  type ExportAnswer,
-  type ResourceAnswer,
-  readExportAnswer,
-  readResourceAnswer,
-} from './answers.ts'
+import { type ExportAnswer, type ResourceAnswer, readExportAnswer, readResourceAnswer } from './answers.ts'
 import { type Caller, createCaller, JSON_TYPE, type VendorClientOptions } from './caller.ts'
 import type { RequestContext } from './faults.ts'
 import type { AttemptObserver } from './http/attempts.ts'

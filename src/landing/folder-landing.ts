@@ -1,13 +1,43 @@
-// The landing as files below `<home>/landing`.
-import { randomBytes, randomUUID } from 'node:crypto'
-import { readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { homeUnusable } from '../core/disk.ts'
-import { ensureFile, entriesIn, isThere, writeOnce } from '../files/durable.ts'
+// The landing as files below `<home>/landing`: one gzip file per page, at the path that its address names. A page that brought nothing becomes
+// a line of a poll log (poll-log.ts), and small pages move into bundles (compaction.ts); addresses stay.
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { access, readdir, readFile, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { dirname, join, posix } from 'node:path'
+import { STREAMS } from '../catalog/resources/resources.ts'
+import { hasCode, homeUnusable } from '../core/disk.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
+import {
+  ensureFile,
+  entriesIn,
+  isTemporary,
+  isThere,
+  LEFT_BEHIND_MS,
+  makeFolder,
+  namesIn,
+  removeFiles,
+  sweepTemporary,
+  syncFolder,
+  writeOnce,
+} from '../files/durable.ts'
+import { appendJsonLines, readJsonLines } from '../files/line-log.ts'
+import { pathSegment } from '../files/path-segment.ts'
 import { bytesBelow } from '../files/stored-bytes.ts'
-import { keepReserve } from './disk-reserve.ts'
-import type { LandingStore } from './landing.ts'
-import { openWorkspace } from './workspace-landing.ts'
+import {
+  type BundleEntry,
+  type RawPage,
+  readBundledBody,
+  readBundledHead,
+  readBundledPage,
+  verifyBundle,
+} from './bundle.ts'
+import { isSamePage, openBundles } from './compaction.ts'
+import { keepReserve, withReserve } from './disk-reserve.ts'
+import type { Landing, LandingStore, PageFile } from './landing.ts'
+import { encodePage, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
+import { folderOf, pageAddress } from './page-address.ts'
+import { landedFolders, pagesIn } from './page-folders.ts'
+import { isPoll, openPolls, type PolledPage } from './poll-log.ts'
+import { appendRun, readFullsDropped, readRuns } from './runs.ts'
 
 /** Opens the landing of a data folder. Creates nothing yet. */
 export function openLanding(home: string): LandingStore {
@@ -47,4 +77,288 @@ export function openLanding(home: string): LandingStore {
       return sizes.reduce((sum, size) => sum + size, 0)
     },
   }
+}
+
+/**
+ * A folder that retention has removed from a landing deliberately, so that `replay` does not report it as missing. It is recorded in
+ * `<workspace>/expired.ndjson` before its first page is removed.
+ */
+interface ExpiredFolder {
+  folder: string
+  /** Number of its pages when it expired. */
+  pages: number
+  expiredMs: number
+}
+
+const fileOf = (root: string, workspaceId: string): string => join(root, pathSegment(workspaceId), 'expired.ndjson')
+
+/** Appends and syncs. @throws HOME_UNUSABLE */
+export async function recordExpired(
+  root: string,
+  workspaceId: string,
+  folders: readonly ExpiredFolder[],
+): Promise<void> {
+  if (folders.length > 0) await appendJsonLines(fileOf(root, workspaceId), folders)
+}
+
+/** Number of pages of each expired folder. An expiry that was interrupted and repeated counts once. @throws HOME_UNUSABLE */
+export async function readExpired(root: string, workspaceId: string): Promise<Map<string, number>> {
+  const pages = new Map<string, number>()
+  for (const found of await readJsonLines<ExpiredFolder>(fileOf(root, workspaceId), 'folder'))
+    pages.set(found.folder, Math.max(found.pages, pages.get(found.folder) ?? 0))
+  return pages
+}
+
+/** An empty file in a folder whose pages are lines: some backups and copies drop empty folders, and its lines would not be listed. */
+const POLLED = 'polled'
+
+export function openWorkspace(root: string, workspaceId: string): Landing {
+  const own = pathSegment(workspaceId)
+  const failedFolder = posix.join(own, 'failed')
+  const stored = bytesBelow()
+  const polls = openPolls(root, workspaceId)
+  const bundles = openBundles(root)
+  const fileOf = (address: string) => join(root, address)
+
+  /** Creates the folder before each write: it may have been moved away since the last one, and the page has been paid for. */
+  const write = (address: string, parts: readonly Uint8Array[], check: () => Promise<void> = async () => {}) =>
+    withReserve(root, async () => {
+      await makeFolder(dirname(fileOf(address)))
+      await check()
+      await writeOnce(fileOf(address), parts)
+    })
+
+  /** True for a page that has moved from its file to a line or a bundle. */
+  const hasMoved = async (address: string): Promise<boolean> =>
+    (await bundles.locate(address)) !== null || (await polls.has(address))
+
+  /** @throws LANDING_TAKEN where the page's name is taken without a file, by a page that is not `isOwn` */
+  async function expectNotMoved(address: string, isOwn: (page: RawPage) => boolean = () => false): Promise<void> {
+    const bundled = await bundles.read(address, (file, entry) => readBundledPage(file, posix.basename(address), entry))
+    if ((bundled && !isOwn(bundled)) || (await polls.has(address))) throw alreadyLanded(fileOf(address))
+  }
+
+  /**
+   * Replaces a page that has just landed by a line. The page's file excludes other processes from the name until the line is durable. Where
+   * no line can be written, the file stays; the next page reports a full disk.
+   */
+  async function moveToLog(address: string, page: { head: PageHead; body: Uint8Array }): Promise<void> {
+    const isLogged = await polls.append(address, page).then(
+      () => true,
+      () => false,
+    )
+    if (!isLogged) return
+    await writeFile(join(dirname(fileOf(address)), POLLED), '', { flag: 'wx', mode: 0o600 }).catch(() => {})
+    await unlink(fileOf(address)).catch(() => {})
+  }
+
+  /** Reads a page from where it is. @throws LANDING_CORRUPT */
+  async function readPage<T>(
+    address: string,
+    from: {
+      file: (file: string) => Promise<T>
+      bundle: (file: string, entry: BundleEntry) => Promise<T>
+      line: (page: PolledPage) => T
+    },
+  ): Promise<T> {
+    try {
+      return await from.file(fileOf(address))
+    } catch (error) {
+      if (!isAbsent(error)) throw error
+      const bundled = await bundles.read(address, async (file, entry) => ({ read: await from.bundle(file, entry) }))
+      if (bundled) return bundled.read
+      const line = await polls.read(address)
+      if (line === null) throw error
+      return from.line(line)
+    }
+  }
+
+  const readHeadOf = (address: string): Promise<PageHead> =>
+    readPage(address, { file: readHead, bundle: readBundledHead, line: ({ head }) => head })
+
+  /** Pages that have no file, in these folders. */
+  async function movedIn(folders: readonly string[]): Promise<string[]> {
+    const wanted = new Set(folders)
+    const lines = await polls.addresses(new Set(folders.map(folder => posix.basename(folder))))
+    return [...(await bundles.addresses(folders)), ...[...lines].filter(address => wanted.has(folderOf(address)))]
+  }
+
+  const listFolders = (folders: readonly string[]) => pagesIn(root, folders, () => movedIn(folders))
+
+  return {
+    async land(head, body) {
+      const address = pageAddress(workspaceId, head.place)
+      const parts = await encodePage(head, body)
+      let unknown: unknown = null
+      // A page has been paid for: it lands also where nobody can tell whether its name is taken, and the error is thrown afterwards.
+      const look = (isOwn?: (page: RawPage) => boolean) =>
+        expectNotMoved(address, isOwn).catch(error => {
+          if (isCode(error, 'LANDING_TAKEN')) throw error
+          unknown ??= error
+        })
+      await write(address, parts, () => look()).catch(cause => {
+        throw hasCode(cause, 'EEXIST') ? alreadyLanded(fileOf(address), cause) : cause
+      })
+      // The page that had the name may have moved since the first look; this one may have moved, too.
+      const [own, packed] = parts
+      await look(page => isSamePage(page, { head: own!, body: packed! })).catch(async error => {
+        await removeFiles([fileOf(address)])
+        throw error
+      })
+      if (unknown !== null) throw unknown
+      if (isPoll(head, body)) await moveToLog(address, { head, body })
+      return address
+    },
+    async landFailed({ atMs, agentId, status, body }) {
+      const digest = createHash('sha256').update(body).digest('hex').slice(0, 12)
+      const name = posix.join(failedFolder, `${atMs}-${pathSegment(agentId)}-${status}-${digest}.bin`)
+      await write(name, [body]).catch(error => {
+        // The same bytes at the same millisecond are the same answer.
+        if (!hasCode(error, 'EEXIST')) throw error
+      })
+      return name
+    },
+    async list(stream) {
+      const streams = (stream ? [stream] : STREAMS).map(each => posix.join(own, each))
+      return pagesIn(root, streams, async () => {
+        const folders = (await landedFolders(root, workspaceId)).map(({ folder }) => folder)
+        const isWanted = (folder: string) => streams.some(each => folder.startsWith(`${each}/`))
+        const lines = streams.includes(posix.join(own, 'conversations')) ? await polls.addresses() : []
+        return [...(await bundles.addresses(folders.filter(isWanted))), ...lines]
+      })
+    },
+    folders: () => landedFolders(root, workspaceId),
+    listFolders,
+    async find(place) {
+      const address = pageAddress(workspaceId, place)
+      const isThere = (await isReadable(fileOf(address))) || (await hasMoved(address))
+      return isThere ? { address, head: await readHeadOf(address) } : null
+    },
+    head: readHeadOf,
+    body: address => readPage(address, { file: readBody, bundle: readBundledBody, line: ({ body }) => body }),
+    async files(addresses) {
+      const files: PageFile[] = []
+      const byBundle = new Map<string, string[]>()
+      for (const address of addresses) {
+        const isFile = await isReadable(fileOf(address))
+        const bundled = isFile ? null : await bundles.locate(address)
+        if (bundled === null) files.push({ uri: fileOf(address), addresses: [address], isBundle: false })
+        else byBundle.set(bundled.file, [...(byBundle.get(bundled.file) ?? []), address])
+      }
+      for (const [uri, addresses] of byBundle) files.push({ uri, addresses, isBundle: true })
+      return files
+    },
+    async verifyChecksums(pages) {
+      const ofFile = ({ address, head }: (typeof pages)[number]) => ({ file: fileOf(address), head })
+      await verifyChecksums(pages.map(ofFile)).catch(async error => {
+        if (!isAbsent(error)) throw error
+        const verified = new Set<string>()
+        for (const page of pages)
+          await readPage(page.address, {
+            file: () => verifyChecksums([ofFile(page)]),
+            bundle: async file => {
+              if (!verified.has(file)) await verifyBundle(file, folderOf(page.address))
+              verified.add(file)
+            },
+            // A line's checksum is verified whenever it is read.
+            line: () => undefined,
+          })
+      })
+    },
+    async erase(addresses) {
+      await removeFiles(addresses.map(fileOf))
+      await bundles.erase(addresses)
+      await polls.erase(addresses)
+    },
+    async expire(folders, { beforeMs, nowMs }) {
+      await recordExpired(
+        root,
+        workspaceId,
+        folders.map(folder => ({ ...folder, expiredMs: nowMs })),
+      )
+      const lines = await polls.addresses(new Set(folders.map(({ folder }) => posix.basename(folder))))
+      const gone = new Set(folders.map(({ folder }) => folder))
+      await polls.erase([...lines].filter(address => gone.has(folderOf(address))))
+      // After the lines: a folder that is gone is not listed, so the next expiry would not find its lines.
+      for (const { folder } of folders) await removeFolder(fileOf(folder))
+      const failed = (await namesIn(fileOf(failedFolder))).filter(name => Number.parseInt(name, 10) < beforeMs)
+      await removeFiles(failed.map(name => join(fileOf(failedFolder), name)))
+    },
+    expired: () => readExpired(root, workspaceId),
+    async sweep(folders) {
+      for (const folder of [...folders, failedFolder]) await sweepTemporary(fileOf(folder))
+    },
+    async compact(folders, nowMs) {
+      for (const folder of folders) await bundles.compact(folder, nowMs)
+      await polls.merge(new Set(folders.map(folder => posix.basename(folder))), nowMs)
+    },
+    lastUpkeepMs: () =>
+      readFile(fileOf(posix.join(own, 'upkeep')), 'utf8').then(
+        text => {
+          const noted = Number.parseInt(text, 10)
+          return Number.isFinite(noted) ? noted : null
+        },
+        () => null,
+      ),
+    noteUpkeep: nowMs => writeFile(fileOf(posix.join(own, 'upkeep')), `${nowMs}\n`, { mode: 0o600 }).catch(() => {}),
+    async leftovers() {
+      const folder = fileOf(own)
+      return { files: (await leftBehind(folder)).length, hint: `find ${folder} -name '.tmp-*' -delete` }
+    },
+    storedBytes: () => stored(fileOf(own)),
+    noteRun: (entry, nowMs) => withReserve(root, () => appendRun(root, workspaceId, entry, nowMs)),
+    runs: () => readRuns(root, workspaceId),
+    fullsDroppedMs: () => readFullsDropped(root, workspaceId),
+  }
+}
+
+/** True for a page that has no file; not for a file that cannot be read. */
+const isAbsent = (error: unknown): boolean =>
+  isCode(error, 'LANDING_CORRUPT') && hasCode((error as ConvohouseError).cause, 'ENOENT')
+
+const alreadyLanded = (file: string, cause?: unknown): ConvohouseError =>
+  new ConvohouseError('LANDING_TAKEN', {
+    what: `${file} has already landed: another process works on the same window.`,
+    hint: 'Run one sync per workspace at a time.',
+    cause,
+  })
+
+const isReadable = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  )
+
+/** Removes a folder of pages with its bundles. A kill in between leaves some of them. @throws HOME_UNUSABLE */
+async function removeFolder(folder: string): Promise<void> {
+  try {
+    for (const below of [join(folder, 'bundles'), folder]) {
+      // A folder that someone else made, such as a file server's, stays.
+      for (const entry of await entriesIn(below)) if (!entry.isDirectory()) await unlink(join(below, entry.name))
+      await rmdir(below).catch(cause => {
+        // A page lands there just now: it stays, and so does its folder.
+        if (!hasCode(cause, 'ENOENT') && !hasCode(cause, 'ENOTEMPTY')) throw cause
+      })
+    }
+    await syncFolder(dirname(folder))
+  } catch (cause) {
+    throw cause instanceof ConvohouseError ? cause : homeUnusable(folder, cause)
+  }
+}
+
+/** Temporary files below a folder that are too old to be in use. */
+async function leftBehind(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  const paths = entries
+    .filter(entry => entry.isFile() && isTemporary(entry.name))
+    .map(entry => join(entry.parentPath, entry.name))
+  const old = await Promise.all(
+    paths.map(path =>
+      stat(path).then(
+        ({ mtimeMs }) => mtimeMs < Date.now() - LEFT_BEHIND_MS,
+        () => false,
+      ),
+    ),
+  )
+  return paths.filter((_, index) => old[index])
 }

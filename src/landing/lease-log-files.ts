@@ -1,4 +1,4 @@
-// The files of a lease log: their names, and the lines in them (folder-lease-log.ts).
+// The files of a lease log: their names, and the lines in them (lease-log.ts).
 //
 //   20261120T120000000Z-<run>.ndjson                                    appended to by one writer, for an hour
 //   20261120T120000000Z-<run>.<random>.closed                           no longer written, to be merged
@@ -67,7 +67,9 @@ function parsed(line: string): LeaseLine[] {
   try {
     const { id, ...rest } = JSON.parse(line) as LeaseEntry & { id: string }
     const entry = rest as LeaseEntry
-    return KINDS.includes(entry.kind) && Number.isFinite(momentOf(entry)) ? [{ id, entry }] : []
+    return typeof id === 'string' && KINDS.includes(entry.kind) && Number.isFinite(momentOf(entry))
+      ? [{ id, entry }]
+      : []
   } catch {
     return []
   }

@@ -1,6 +1,20 @@
-// The port of the lease log: every lease when it is granted, every request's outcome, every lease's end. After a kill the governor's state is
+// The lease log: every lease when it is granted, every request's outcome, every lease's end. After a kill the governor's state is
 // rebuilt from the log: a lease without an end counts as fully spent until its hour has passed.
-import type { LeaseEntry } from '../core/governor/lease-entries.ts'
+
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, open, rename, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hasCode, homeUnusable } from '../core/disk.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { type LeaseEntry, momentOf } from '../core/governor/lease-entries.ts'
+import { PERIOD_DAYS } from '../core/planning/estimate.ts'
+import { compactTimestamp, DAY, HOUR, MINUTE } from '../core/time.ts'
+import { makeFolder, syncFolder } from '../files/durable.ts'
+import { pathSegment } from '../files/path-segment.ts'
+import { consistently } from './consistent-reads.ts'
+import { withReserve } from './disk-reserve.ts'
+import { hoursOf, type LeaseLine, leaseFilesIn, readLines, textOf } from './lease-log-files.ts'
+import { mergeLeaseLog, writeMerged } from './lease-log-merge.ts'
 
 export interface LeaseLog {
   /** Resolves when the entry is durable. Entries appended while a sync runs share the next one. @throws HOME_UNUSABLE */
@@ -15,4 +29,141 @@ export interface LeaseLog {
   /** Joins files of hours that are over, once there are many. May run while other processes append and read. @throws HOME_UNUSABLE */
   merge(nowMs: number): Promise<void>
   close(): Promise<void>
+}
+
+/** Files further in the future are set aside. Clocks that share a time source differ by seconds, other clocks by minutes. */
+const CLOCK_SKEW_MS = 15 * MINUTE
+
+/** Usage reports that are read however old they are: enough to see which of two billing periods is running. */
+const USAGES_KEPT = 12
+
+/** Entries that share a sync share a file, so a file may hold entries of the first moments of the next hour. */
+const OVERLAP_MS = MINUTE
+
+/** Opens the lease log of a workspace. `run` makes the file's name unique to this writer. */
+export function openLeaseLog(options: { home: string; workspaceId: string; run: string }): LeaseLog {
+  const root = join(options.home, 'landing')
+  const folder = join(root, pathSegment(options.workspaceId), 'ledger')
+  /** `torn`: the file may end in half a line, left by a kill or a full disk; the next entry begins on a line of its own. */
+  let current: { hour: number; file: string; handle: FileHandle; torn: boolean } | null = null
+  const writer = randomBytes(6).toString('hex')
+  let written = 0
+  let waiting: { line: string; atMs: number; done: () => void; failed: (error: unknown) => void }[] = []
+  let flushing: Promise<void> | null = null
+
+  async function openFile(hour: number): Promise<NonNullable<typeof current>> {
+    if (current?.hour === hour) return current
+    await closeFile()
+    await makeFolder(folder)
+    const file = join(folder, `${compactTimestamp(hour * HOUR)}-${options.run}.ndjson`)
+    const handle = await open(file, 'a', 0o600)
+    current = { hour, file, handle, torn: (await handle.stat()).size > 0 }
+    await syncFolder(folder)
+    return current
+  }
+
+  async function closeFile(): Promise<void> {
+    const closing = current
+    current = null
+    await closing?.handle.close()
+  }
+
+  async function write(atMs: number, lines: string): Promise<void> {
+    for (;;) {
+      const { file, handle, torn } = await openFile(Math.floor(atMs / HOUR))
+      current!.torn = true
+      await handle.appendFile(torn ? `\n${lines}` : lines)
+      await handle.datasync()
+      current!.torn = false
+      // A merge renames a file before it reads it. If the file was renamed meanwhile, the lines may have come too late for the merge.
+      const [own, named] = await Promise.all([
+        handle.stat({ bigint: true }),
+        stat(file, { bigint: true }).catch(() => null),
+      ])
+      if (named?.ino === own.ino) return
+      await closeFile()
+    }
+  }
+
+  async function flush(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      const lines = batch.map(entry => entry.line).join('')
+      try {
+        await withReserve(root, () => write(batch[0]!.atMs, lines))
+        for (const entry of batch) entry.done()
+      } catch (cause) {
+        const error = cause instanceof ConvohouseError ? cause : homeUnusable(folder, cause)
+        for (const entry of batch) entry.failed(error)
+      }
+    }
+    flushing = null
+  }
+
+  /** Renames a file of which all hours are in the future; of a merged file, the lines of other hours stay in the log. */
+  async function setAside(name: string, aheadMs: number): Promise<void> {
+    if (hoursOf(name).firstMs <= aheadMs) {
+      const lines = await readLines(join(folder, name))
+      const { firstMs } = hoursOf(name)
+      await writeMerged(
+        folder,
+        { firstMs, lastMs: Math.floor(aheadMs / HOUR) * HOUR },
+        lines.filter(({ entry }) => momentOf(entry) <= aheadMs),
+      )
+    }
+    await rename(join(folder, name), join(folder, `${name}.set-aside`)).catch(cause => {
+      // Another process sets it aside, too.
+      if (!hasCode(cause, 'ENOENT')) throw homeUnusable(join(folder, name), cause)
+    })
+  }
+
+  async function recentIn(names: readonly string[], nowMs: number, hourMs: number): Promise<LeaseEntry[]> {
+    const entries = new Map<string, LeaseEntry>()
+    let newest: LeaseLine[] = []
+    const sentMs = ({ entry }: LeaseLine) => momentOf(entry)
+    // Counted back from the newest file, so that a workspace that was idle for longer than a period still finds its usage.
+    const sinceMs = names.length > 0 ? hoursOf(names[0]!).lastMs - PERIOD_DAYS * DAY : 0
+    for (const name of names) {
+      const endMs = hoursOf(name).lastMs + HOUR + OVERLAP_MS
+      const isOld = endMs < nowMs - hourMs
+      // A vendor that reported no usage for a whole billing period never reports any: stop, or each call would read years of the log.
+      if (isOld && endMs < sinceMs) break
+      // Each writer has its own file for an hour, and any of them may hold the newest usage: stop only at a file that ends before it.
+      if (isOld && newest.length === USAGES_KEPT && endMs < sentMs(newest.at(-1)!)) break
+      const lines = await readLines(join(folder, name))
+      if (!isOld) for (const { id, entry } of lines) entries.set(id, entry)
+      const usages = lines.filter(({ entry }) => entry.kind === 'request' && entry.usage !== null)
+      newest = [...newest, ...usages.reverse()].sort((a, b) => sentMs(b) - sentMs(a)).slice(0, USAGES_KEPT)
+    }
+    const isFresh = (entry: LeaseEntry) => momentOf(entry) >= nowMs - hourMs
+    const fresh = [...entries.values()].filter(isFresh).sort((a, b) => momentOf(a) - momentOf(b))
+    const older = newest.filter(({ entry }) => !isFresh(entry)).map(({ entry }) => entry)
+    return [...older.reverse(), ...fresh]
+  }
+
+  return {
+    append: entry =>
+      new Promise((done, failed) => {
+        waiting.push({ line: textOf({ id: `${writer}-${++written}`, entry }), atMs: momentOf(entry), done, failed })
+        flushing ??= flush()
+      }),
+    recent: (nowMs, hourMs) =>
+      consistently(folder, leaseFilesIn, async list => {
+        const aheadMs = nowMs + CLOCK_SKEW_MS
+        const isAhead = (name: string) => hoursOf(name).lastMs > aheadMs
+        const ahead = (await leaseFilesIn(folder)).filter(isAhead)
+        for (const name of ahead) await setAside(name, aheadMs)
+        return recentIn(
+          (await list(folder)).filter(name => !isAhead(name)),
+          nowMs,
+          hourMs,
+        )
+      }),
+    merge: nowMs => mergeLeaseLog(folder, nowMs),
+    async close() {
+      await flushing
+      await closeFile()
+    },
+  }
 }

@@ -16,11 +16,9 @@ import { isById } from '../core/planning/windows.ts'
 import { entriesIn, makeFolder, syncFolder } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { consistently } from './consistent-reads.ts'
-import { forgetOldest } from './forget-oldest.ts'
 import type { PageHead } from './page.ts'
 import { monthOfAddress } from './page-address.ts'
-import { openPollAddresses } from './poll-addresses.ts'
-import { dayOf, daysOf, lineOf, logsIn, readLog } from './poll-lines.ts'
+import { dayOf, daysOf, forgetOldest, lineOf, logsIn, openPollAddresses, readLog } from './poll-lines.ts'
 import { isQuiet, mergeLogs } from './poll-log-merge.ts'
 
 /** A longer body is worth a file of its own. An empty page of the documented shape takes 600 to 900 bytes. */

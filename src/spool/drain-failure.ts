@@ -3,9 +3,8 @@
 // without it `status` still shows since when events have been waiting.
 //
 //   spool/<workspace>/drain-failure.json
-import { open, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { temporaryName } from '../files/durable.ts'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { spoolFolder } from './folders.ts'
 
 export interface DrainFailure {
@@ -43,24 +42,9 @@ function recordOf(failure: DrainFailure): Buffer {
 }
 
 /** Overwrites the file without allocating space. */
-async function overwrite(file: string, record: Buffer): Promise<void> {
-  const handle = await open(file, 'r+')
-  try {
-    await handle.write(record, 0, RECORD_BYTES, 0)
-  } finally {
-    await handle.close()
-  }
-}
+const overwrite = (file: string, record: Buffer): Promise<void> => writeFile(file, record, { flag: 'r+' })
 
-async function create(file: string, record: Buffer): Promise<void> {
-  const temporary = join(dirname(file), temporaryName())
-  try {
-    await writeFile(temporary, record, { mode: 0o600 })
-    await rename(temporary, file)
-  } catch {
-    await unlink(temporary).catch(() => {})
-  }
-}
+const create = (file: string, record: Buffer): Promise<void> => writeFile(file, record, { mode: 0o600 }).catch(() => {})
 
 /** Reserves the space of the record in a workspace's folder, before the disk is full. Best effort: never throws. @returns whether it is reserved */
 export async function reserveDrainFailure(folder: string): Promise<boolean> {

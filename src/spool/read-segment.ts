@@ -1,7 +1,14 @@
-// Reads a segment: its events and its unreadable bytes.
-import { readFile } from 'node:fs/promises'
-import { homeUnusable } from '../core/disk.ts'
+// Reads a segment: its events and its unreadable bytes. Segments that were damaged after their events had been acknowledged are kept for
+// diagnosis; their readable events are applied.
+//
+//   spool/<workspace>/sealed/NAME.damaged       all events had been acknowledged
+//   spool/<workspace>/abandoned/NAME.damaged    events up to the last sync had been acknowledged
+import { link, readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { hasCode, homeUnusable } from '../core/disk.ts'
+import { namesIn, syncFolder } from '../files/durable.ts'
 import { type ReadLine, readLine } from './event-line.ts'
+import { isSegment, segmentBegunMs, spoolFolders } from './folders.ts'
 
 /** The place of an unreadable line. */
 export interface ByteRange {
@@ -46,4 +53,54 @@ export async function readSegment(file: string): Promise<SegmentReading & { byte
     throw homeUnusable(file, cause)
   })
   return { ...readLines(bytes), bytes }
+}
+
+const ENDING = '.damaged'
+
+export const damagedName = (segment: string): string => `${segment}${ENDING}`
+
+/** Gives a sealed segment a second name, which stays when the segment is archived. @throws HOME_UNUSABLE */
+export async function keepDamaged(segment: string): Promise<void> {
+  try {
+    await link(segment, damagedName(segment))
+    await syncFolder(dirname(segment))
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw homeUnusable(segment, error)
+  }
+}
+
+/** @throws HOME_UNUSABLE */
+export async function damagedFiles(home: string, workspaceId: string): Promise<string[]> {
+  const { sealed, abandoned } = spoolFolders(home, workspaceId)
+  const found = await Promise.all(
+    [sealed, abandoned].map(async folder =>
+      (await namesIn(folder))
+        .filter(name => name.endsWith(ENDING) && isSegment(name.slice(0, -ENDING.length)))
+        .map(name => join(folder, name)),
+    ),
+  )
+  return found.flat().sort()
+}
+
+interface Damage {
+  /** The segment's name. */
+  segment: string
+  /** When the segment was opened, according to its name, ms. */
+  begunMs: number
+  lines: number
+  bytes: number
+}
+
+/** @throws HOME_UNUSABLE */
+export async function damageIn(file: string): Promise<Damage> {
+  const segment = basename(file, ENDING)
+  const { torn, damaged } = await readSegment(file)
+  // A sealed segment was written completely, so unreadable bytes at its end are damage, too.
+  const ranges = basename(dirname(file)) === 'sealed' ? [...torn, ...damaged] : damaged
+  return {
+    segment,
+    begunMs: segmentBegunMs(segment),
+    lines: ranges.length,
+    bytes: ranges.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
 }

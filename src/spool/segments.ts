@@ -3,10 +3,9 @@ import { rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { makeFolder, namesIn, syncFolder, writeOnce } from '../files/durable.ts'
-import { damagedName } from './damaged.ts'
 import { linesOf } from './event-line.ts'
 import { isSegment, type SpoolFolders, spoolFolders } from './folders.ts'
-import { type ByteRange, readSegment } from './read-segment.ts'
+import { type ByteRange, damagedName, readSegment } from './read-segment.ts'
 
 interface OpenSegment {
   name: string

@@ -2,7 +2,7 @@
 // only place that has them.
 import type { Landing } from '../landing/landing.ts'
 import { folderOf } from '../landing/page-address.ts'
-import { expireArchive } from '../spool/expire-archive.ts'
+import { expireArchive } from '../spool/archive.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { foldersOfFinishedWindows, loadedFiles } from '../warehouse/planning/loaded-files.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { Slots } from '../../src/client/http/slots.ts'
+import { Slots } from '../../src/client/http/attempts.ts'
 
 describe('slots', () => {
   it('serve in the order of arrival, and free a slot when the work fails', async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { quotaNotes } from '../../src/cli/terminal/notes.ts'
 import type { RequestMade } from '../../src/core/governor/lease-entries.ts'
-import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
+import { openLeaseLog } from '../../src/landing/lease-log.ts'
 import { quotaStatus } from '../../src/reports/quota.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 

@@ -1,8 +1,8 @@
 // A sync of the embedded host on a data folder in which other processes still export.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
-import { openLeaseLog } from '../../src/landing/folder-lease-log.ts'
 import type { Landing } from '../../src/landing/landing.ts'
+import { openLeaseLog } from '../../src/landing/lease-log.ts'
 import { PLAIN_SYNC, syncOnce } from '../../src/run/embedded.ts'
 import type { ProgressUpdate } from '../../workflows/host.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'

@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { expireArchive } from '../../src/spool/expire-archive.ts'
+import { expireArchive } from '../../src/spool/archive.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
 

@@ -1,7 +1,6 @@
 // `convohouse api`: makes one request of the API with arguments from flags, and prints its answer.
 import type { Command } from 'commander'
-import type { ApiClient } from '../../client/api/api-client.ts'
-import { createApiClient } from '../../client/api/create-api-client.ts'
+import { type ApiClient, createApiClient } from '../../client/api/api-client.ts'
 import { type Effect, OPERATIONS, type Operation } from '../../client/api/operations.ts'
 import type { Usage } from '../../client/api/records/conversation.ts'
 import { type Arguments, checkArguments } from '../../client/api/target.ts'

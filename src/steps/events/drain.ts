@@ -13,12 +13,11 @@ import {
   packArchive,
   removeSegments,
 } from '../../spool/archive.ts'
-import { damagedFiles, damageIn, keepDamaged } from '../../spool/damaged.ts'
 import type { DrainFailure } from '../../spool/drain-failure.ts'
 import type { SpoolEvent } from '../../spool/event-line.ts'
 import { spoolRoot } from '../../spool/folders.ts'
 import { archivedEvents } from '../../spool/read-archive.ts'
-import { readSegment, type SegmentReading } from '../../spool/read-segment.ts'
+import { damagedFiles, damageIn, keepDamaged, readSegment, type SegmentReading } from '../../spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../../spool/segments.ts'
 import { applyEvents, type EventContext } from '../../warehouse/events/apply.ts'
 import type { SpooledEvent } from '../../warehouse/events/incoming.ts'

@@ -1,7 +1,6 @@
 // A sandbox and a client of its API; both are closed when the test ends.
 import { onTestFinished } from 'vitest'
-import type { ApiClient } from '../../../src/client/api/api-client.ts'
-import { createApiClient } from '../../../src/client/api/create-api-client.ts'
+import { type ApiClient, createApiClient } from '../../../src/client/api/api-client.ts'
 import type { VendorClientOptions } from '../../../src/client/caller.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'

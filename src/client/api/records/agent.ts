@@ -1,6 +1,5 @@
 // An agent, as the search returns it (section 2.12). The document lists its groups, and the fields of most groups without their types:
 // those are `unknown`.
-import type { Tool } from './agent-resources.ts'
 import type { Optional, Unlisted } from './record.ts'
 
 type Transcriber = Optional<'provider' | 'modelId' | 'language' | 'apiKey', string> &
@@ -82,3 +81,57 @@ export type Agent = { readonly ID: string } & Optional<
     readonly limits?: Limits | null
     readonly marketplace?: Unlisted | null
   } & Unlisted
+
+/** A field of a tool (section 2.2). */
+export type ToolField = Optional<'id' | 'in' | 'type' | 'key' | 'description' | 'agentId' | 'userId', string> &
+  Optional<'required' | 'reusable' | 'isEnv' | 'isSystem' | 'isGlobal', boolean> &
+  Optional<'value' | 'defaultValue', unknown> &
+  Unlisted
+
+type ToolSettings = Optional<'method' | 'serverUrl' | 'serverUrlSecret' | 'extId', string> &
+  Optional<'isDefault' | 'disabled' | 'isExtTool' | 'isGlobal', boolean> &
+  Optional<'variablesIds' | 'backchannellingPhrases' | 'channels', readonly string[]> & {
+    readonly fields?: readonly ToolField[] | null
+    readonly toolsSettings?: unknown
+  }
+
+/** What creates a tool (section 4.1). The description tells the AI when to use it. An empty `channels` allows all. */
+export type NewTool = ToolSettings & { readonly name: string; readonly description: string } & Unlisted
+
+/** A tool (section 2.1). Instructions refer to it as `{{tool:<id>}}`. */
+export type Tool = ToolSettings & { readonly id: string; readonly name: string } & Optional<
+    'description' | 'createdAt' | 'updatedAt' | 'agentId' | 'userId',
+    string
+  > &
+  Unlisted
+
+/** What creates a variable (section 4.3). The key must be new in the agent. */
+export type NewVariable = Pick<ToolField, 'in' | 'value' | 'defaultValue' | 'description'> &
+  Optional<'required' | 'reusable' | 'isEnv' | 'isSystem' | 'isGlobal', boolean> & { readonly key: string } & Unlisted
+
+/** A variable (section 2.2). Instructions refer to it as `{{var:<id>}}`. */
+export type Variable = ToolField & { readonly id: string; readonly key: string }
+
+/** A custom metric (section 2.3). `options` are the values of a metric of the type `enum`. Times are unix times, of an unstated unit. */
+export type Metric = { readonly id: string; readonly key: string; readonly isSystem: boolean } & Optional<
+  'description' | 'type',
+  string
+> &
+  Optional<'options', readonly string[]> &
+  Optional<'createdAtUNIX' | 'updatedAtUNIX', number> &
+  Unlisted
+
+/** What changes of a metric (section 4.8): only the given fields. `options` replaces all options of an `enum` metric. */
+export interface MetricChanges {
+  readonly key?: string
+  readonly description?: string
+  readonly options?: readonly string[]
+  readonly type?: string
+}
+
+/** An entry of the audit log (section 2.4). `ts` is in unix seconds; it has no id. */
+export type AuditEntry = { readonly field: string; readonly ts: number } & Optional<
+  'agentId' | 'oldValue' | 'newValue' | 'source' | 'actor',
+  string
+> &
+  Unlisted
