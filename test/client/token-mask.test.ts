@@ -40,19 +40,20 @@ const tokens = fc
     minLength: 8,
     maxLength: 60,
   })
-  .filter(token => !token.includes('*'))
+  .filter(token => /^[!#$(-;=?-[\]-~]+$/.test(token) && !token.includes('*'))
 const around = fc.string({ unit: 'binary', maxLength: 40 })
 const anyEncoding = fc.constantFrom(...Object.keys(ENCODINGS)).map(name => ENCODINGS[name]!)
 
-/** Encodings in which the token is replaced; in the others, the whole text is not kept. */
-const REPLACED = ['plain', 'URL-encoded', 'URL-encoded in lower case', 'JSON', 'JSON in JSON', 'JSON of PHP', 'hex']
+/** Encodings in which the token cannot always be replaced: then the text is not kept. */
+const NOT_REPLACED = ['base64 in lines', 'a folded header', 'base64', 'base64 for addresses']
 const NOT_KEPT = /^\[\d+ bytes that cannot be searched for the API token are not kept\]\n$/
 
 describe('a failed answer', () => {
   it.each(Object.entries(ENCODINGS))('loses a token written as %s', (encoding, encode) => {
     const echo = Buffer.from(`<p>é authorization: ${encode(`Bearer ${TOKEN}`)}\n</p> host: example.com`)
     const kept = failedWithoutToken(echo, { tokens: [TOKEN], encoding: null }).toString()
-    if (REPLACED.includes(encoding)) expect(kept).toMatch(/^<p>é authorization: .*\*\*\*.*<\/p> host: example.com$/s)
+    if (!NOT_REPLACED.includes(encoding))
+      expect(kept).toMatch(/^<p>é authorization: .*\*\*\*.*<\/p> host: example.com$/s)
     for (const other of Object.values(ENCODINGS)) expect(kept).not.toContain(other(TOKEN))
   })
 

@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, readFile, rename, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
@@ -111,22 +111,6 @@ describe('a landed file', () => {
         expect((await failureOf(store.verifyChecksums([{ address: path, head }]))).facts.file).toContain(path)
       }),
     )
-  })
-
-  it('without a stored checksum is unpacked instead', async () => {
-    const { home, store } = await landing()
-    const path = await store.land(headOf(), bytes('{}'))
-    const members = [gzipSync('{"_head":{"bodyBytes":9}}\n'), gzipSync('{"data":1}', { level: 0 })]
-    const file = landedFile(home, path)
-    await writeFile(file, Buffer.concat(members))
-    const head = await store.head(path)
-    expect((await failureOf(store.verifyChecksums([{ address: path, head }]))).code).toBe('LANDING_CORRUPT')
-    const [, body] = [members.pop(), gzipSync('{"data":1', { level: 0 })]
-    await writeFile(file, Buffer.concat([...members, body]))
-    await store.verifyChecksums([{ address: path, head }])
-    const letter = members[0]!.length + body.indexOf('data')
-    await writeFile(file, flipped(Buffer.concat([...members, body]), letter * 8))
-    expect((await failureOf(store.verifyChecksums([{ address: path, head }]))).code).toBe('LANDING_CORRUPT')
   })
 })
 

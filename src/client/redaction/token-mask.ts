@@ -1,29 +1,59 @@
 // Masks the API token where the vendor, or a proxy in front of it, echoes the request (ADR 11). The token is replaced wherever it appears
-// plain, URL-encoded, escaped for JSON, in base64 or in hex. A failed answer that contains it in another encoding is not kept.
-import { redactForms, writtenForms } from './redaction.ts'
+// plain, with escapes of URLs, JSON or HTML, in base64 or in hex. A failed answer that contains it in another encoding is not kept.
+import { base64Of, writtenForms } from './redaction.ts'
 import { MASK } from './secret-values.ts'
 
 /** Pages are not searched for a short token, which may be a word in the data, nor for one of digits, which may be a number. */
 const isMaskable = (token: string): boolean => token.length >= 16 && /\D/.test(token)
 
-const known = new Map<string, readonly string[]>()
+interface Patterns {
+  /** The token's forms in JSON, in JSON inside a JSON string, and in hex. A usable page is searched only for these, at a thousandth of the cost of parsing. */
+  plain: readonly string[]
+  /** Forms in which the token begins where a text was truncated. */
+  forms: readonly string[]
+  /** Matches the token with any of its characters escaped. */
+  spelled: RegExp
+}
 
-/** What the token is replaced in, longest first. */
-function formsOf(token: string): readonly string[] {
+const known = new Map<string, Patterns>()
+
+/** A pattern for a character: plain, or escaped for JSON or JavaScript, a URL, or HTML. Tokens contain no character that begins an escape. */
+function spellings(character: string): string {
+  const code = character.charCodeAt(0)
+  const hex = code.toString(16)
+  return [
+    `\\\\{0,8}${character.replace(/[\^$.*+?()[\]{}|/-]/g, '\\$&')}`,
+    `%(?:25){0,8}${hex}`,
+    `\\\\{1,8}(?:u00|u\\{0{0,8}|x)${hex}\\}?`,
+    `&(?:amp;){0,8}#(?:0{0,8}${code}|x0{0,8}${hex});?`,
+  ].join('|')
+}
+
+function patternsOf(token: string): Patterns {
   const hex = Buffer.from(token).toString('hex')
-  const forms = known.get(token) ?? [...writtenForms([token]), hex, hex.toUpperCase()]
-  known.set(token, forms)
-  return forms
+  const others = [hex, ...base64Of(token)].map(form => form.replace(/[+/]/g, '\\$&'))
+  const characters = [...token].map(character => `(?:${spellings(character)})`).join('')
+  const patterns = known.get(token) ?? {
+    plain: [...writtenForms([token]), hex],
+    forms: [token, hex, hex.toUpperCase(), ...base64Of(token)],
+    spelled: new RegExp([characters, ...others].join('|'), 'gi'),
+  }
+  known.set(token, patterns)
+  return patterns
 }
 
 /** Masks the tokens in a usable body, with the number of occurrences; returns the same buffer where none occurs. */
 export function pageWithoutToken(body: Buffer, tokens: readonly string[]): { bytes: Buffer; count: number } {
-  const found = tokens.filter(isMaskable).flatMap(token => formsOf(token).filter(form => body.includes(form)))
+  const found = tokens.filter(token => isMaskable(token) && patternsOf(token).plain.some(form => body.includes(form)))
   if (found.length === 0) return { bytes: body, count: 0 }
   // Read as Latin-1, each byte is a character: all other bytes stay as they are.
-  const masked = redactForms(body.toString('latin1'), found)
-  const count = masked.split(MASK).length - body.toString('latin1').split(MASK).length
-  return { bytes: Buffer.from(masked, 'latin1'), count }
+  let count = 0
+  const mask = () => {
+    count += 1
+    return MASK
+  }
+  const text = found.reduce((left, token) => left.replace(patternsOf(token).spelled, mask), body.toString('latin1'))
+  return { bytes: Buffer.from(text, 'latin1'), count }
 }
 
 /** Masks the tokens in a text; a text that contains one in an unusual encoding is masked completely. */
@@ -54,8 +84,8 @@ const MIN_PREFIX_CHARS = 4
 
 /** The text without the tokens, and without the beginning of one at its end; null where a token is left in another encoding. */
 function masked(text: string, tokens: readonly string[]): string | null {
-  const forms = tokens.flatMap(formsOf)
-  const whole = redactForms(text, forms)
+  const forms = tokens.flatMap(token => patternsOf(token).forms)
+  const whole = tokens.reduce((left, token) => left.replace(patternsOf(token).spelled, MASK), text)
   const cut = Math.max(0, ...forms.map(form => prefixAtEnd(whole, form)))
   const left = cut === 0 ? whole : `${whole.slice(0, -cut)}${MASK}`
   const plain = decoded(left)
@@ -74,7 +104,7 @@ function prefixAtEnd(text: string, form: string): number {
 /** A text may also be truncated inside an escape. */
 const REST_OF_ESCAPE = /(?:%|&#?)[a-z0-9]{0,5}$|(?:u\{?|x)[0-9a-f]{0,4}$/i
 
-const ESCAPE = /\\+u\{?0*([0-9a-f]{2})\}?|\\+x([0-9a-f]{2})|%([0-9a-f]{2})|&#x0*([0-9a-f]{2});?/gi
+const ESCAPE = /\\u\{?0{0,8}([0-9a-f]{2})\}?|\\x([0-9a-f]{2})|%([0-9a-f]{2})|&#x0{0,8}([0-9a-f]{2});?/gi
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 /** An escape may be escaped again, as in `%252B` and `&amp;#43;`. */
 const ROUNDS = 3
@@ -85,7 +115,7 @@ function decoded(text: string): string {
   for (let round = 0; round < ROUNDS; round++)
     left = left
       .replace(ESCAPE, (_, ...codes: string[]) => String.fromCharCode(Number.parseInt(codes.find(Boolean)!, 16)))
-      .replace(/&#0*(\d{2,3});?/g, (_, code: string) => String.fromCharCode(Number(code)))
+      .replace(/&#0{0,8}(\d{2,3});?/g, (_, code: string) => String.fromCharCode(Number(code)))
       .replace(/&(amp|lt|gt|quot|apos);?/g, (_, name: string) => NAMED[name]!)
   return left.replace(/[\\\s\0]/g, '')
 }

@@ -112,7 +112,7 @@ describe('sync', () => {
     const { env, home } = await synced()
     const [one] = await rowsOf('SELECT agent_id AS a, conversation_id AS id FROM conversations LIMIT 1', env)
     const file = `${home}.csv`
-    await writeFile(file, `\uFEFFConversation ID;Agent ID\r\n"${one!.id}";${one!.a}\r\n\r\nnobody;${one!.a}\r\n`)
+    await writeFile(file, `\uFEFFConversation ID,Agent ID\r\n"${one!.id}",${one!.a}\r\n\r\nnobody,${one!.a}\r\n`)
     const { code, stdout } = await inProcess(['sync', '--ids', file], { env })
     expect([code, stdout]).toEqual([0, expect.stringContaining('1 conversation in')])
     expect(stdout).toContain('warning: 1 of 2 requested conversations did not arrive: "nobody" (line 4).')
@@ -142,7 +142,10 @@ describe('sync', () => {
     expect(one.stderr).toContain('1 of 1 id is not in the warehouse')
     await writeFile(file, Buffer.from('PK\x03\x04\x14\0\x08'))
     const workbook = await inProcess(['sync', '--ids', file], { env })
-    expect([workbook.code, workbook.stderr]).toEqual([2, expect.stringMatching(/is not a text file\.\n.*as CSV/)])
+    expect([workbook.code, workbook.stderr]).toEqual([
+      2,
+      expect.stringMatching(/is not a text file in UTF-8\.\n.*as "CSV UTF-8"/),
+    ])
     const missing = await inProcess(['sync', '--ids', `${file}.not`], { env })
     expect(missing.stderr).toContain('the file does not exist')
   })
