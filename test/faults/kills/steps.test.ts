@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR } from '../../../src/core/time.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
-import { openLeaseLog } from '../../../src/landing/folder-lease-log.ts'
 import type { Landing } from '../../../src/landing/landing.ts'
+import { openLeaseLog } from '../../../src/landing/lease-log.ts'
 import { folderOf } from '../../../src/landing/page-address.ts'
-import { expireArchive } from '../../../src/spool/expire-archive.ts'
+import { expireArchive } from '../../../src/spool/archive.ts'
 import { spoolFolders } from '../../../src/spool/folders.ts'
 import { bytes, failureOf } from '../../landing/landing-contract.ts'
 import { NOW, request, USAGE } from '../../landing/lease-log-contract.ts'
@@ -153,11 +153,7 @@ const eventExpiry: KilledProcess = {
     await mkdir(drained, { recursive: true })
     for (const name of [...EXPIRING, UNEXPIRED]) await writeFile(join(drained, name), '12345')
   },
-  runs: program(
-    'expireArchive',
-    'spool/expire-archive.js',
-    `await expireArchive(home, 'ws', ${JSON.stringify(EXPIRE)})`,
-  ),
+  runs: program('expireArchive', 'spool/archive.js', `await expireArchive(home, 'ws', ${JSON.stringify(EXPIRE)})`),
   steps: EXPIRING.length,
   async holds(home, at) {
     const left = await archived(home)
@@ -181,7 +177,7 @@ const merge: KilledProcess = {
   },
   runs: program(
     'openLeaseLog',
-    'landing/folder-lease-log.js',
+    'landing/lease-log.js',
     `await openLeaseLog({ home, workspaceId: 'ws', run: 'merge' }).merge(${NOW + DAY})`,
   ),
   // 16 renames, `link` and `unlink` of the temporary file, 16 deletions.
