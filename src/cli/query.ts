@@ -130,8 +130,7 @@ async function writeRows({
 }): Promise<void> {
   const { maxRows, output } = flags
   const path = output === undefined ? undefined : await resolveOutput(output)
-  const layout = format === 'arrow' ? 'columns' : 'rows'
-  const result = await queryWarehouse(access, { ...query, layout, ...(maxRows !== undefined && { maxRows }) })
+  const result = await queryWarehouse(access, { ...query, ...(maxRows !== undefined && { maxRows }) })
   if (path === undefined) {
     const { truncated } = await writeResult({ result, format, to: process.stdout })
     if (truncated && format !== 'table') log(TRUNCATED)
@@ -175,8 +174,8 @@ const HINTS: readonly [RegExp, string][] = [
     '`convohouse dictionary NAME` lists the columns of a table, view, mart or model.',
   ],
   [
-    /^Conversion Error: Could not cast value -?\d+ to DECIMAL\(38,0\)/,
-    'Integers in Arrow and Parquet have at most 38 digits: cast the column to VARCHAR or DOUBLE, or choose another format.',
+    /^Conversion Error: Type U?INT128 with value/,
+    'Integers of results have at most 64 bits: cast the column with ::DECIMAL(38,0), ::DOUBLE or ::VARCHAR.',
   ],
   [
     /^Catalog Error: Scalar Function with name/,

@@ -16,14 +16,10 @@ import { type Guarded, prepareGuarded } from './guard/guard.ts'
 import { uniqueNames } from './results.ts'
 
 /**
- * `rows`: every value can be read as a cell. `columns`: only types that both Arrow and Parquet have, so that a column has the same type
- * in either. HUGEINT, the type of every sum of integers, becomes BIGINT, where DuckDB's Parquet writer would write DOUBLE; larger values are
- * refused (ADR 2). Types that either lacks, JSON among them, become text as DuckDB prints it.
+ * Types whose values are read as they are; nested types are handled below. Of the others, HUGEINT, the type of every sum of integers, becomes
+ * BIGINT, which Arrow and Parquet have; larger values are refused (ADR 2). The rest becomes text as DuckDB prints it, or JSON.
  */
-export type ResultLayout = 'rows' | 'columns'
-
-/** Types that need no cast in either layout; nested types, DECIMAL and VARCHAR are handled below. */
-const COMMON = [
+const UNCHANGED: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.BOOLEAN,
   DuckDBTypeId.TINYINT,
   DuckDBTypeId.SMALLINT,
@@ -41,37 +37,26 @@ const COMMON = [
   DuckDBTypeId.TIMESTAMP_NS,
   DuckDBTypeId.TIMESTAMP_TZ,
   DuckDBTypeId.BLOB,
-]
-const UNCHANGED: Record<ResultLayout, ReadonlySet<DuckDBTypeId>> = {
-  rows: new Set([
-    ...COMMON,
-    DuckDBTypeId.HUGEINT,
-    DuckDBTypeId.UHUGEINT,
-    DuckDBTypeId.TIMESTAMP_S,
-    DuckDBTypeId.TIMESTAMP_MS,
-  ]),
-  columns: new Set(COMMON),
-}
+])
 
 const CAST_TO: Partial<Record<DuckDBTypeId, string>> = {
   [DuckDBTypeId.HUGEINT]: 'BIGINT',
   [DuckDBTypeId.TIMESTAMP_S]: 'TIMESTAMP',
   [DuckDBTypeId.TIMESTAMP_MS]: 'TIMESTAMP',
+  // Their values carry their own type, which text would lose.
+  [DuckDBTypeId.UNION]: 'JSON',
+  [DuckDBTypeId.VARIANT]: 'JSON',
 }
 
-/** Types whose values carry their own type, which text would lose. */
-const SELF_DESCRIBING: ReadonlySet<DuckDBTypeId> = new Set([DuckDBTypeId.UNION, DuckDBTypeId.VARIANT])
-
-/** The type to cast to, as SQL. */
-function target(type: DuckDBType, layout: ResultLayout): string {
-  const inner = (of: DuckDBType) => target(of, layout)
+/** The type to cast to, as SQL; with `isFile`, JSON is text, since Parquet's readers differ in it. */
+function target(type: DuckDBType, isFile: boolean): string {
+  const inner = (of: DuckDBType) => target(of, isFile)
   switch (type.typeId) {
     case DuckDBTypeId.LIST:
       return `${inner((type as DuckDBListType).valueType)}[]`
-    case DuckDBTypeId.ARRAY: {
-      const { valueType, length } = type as DuckDBArrayType
-      return `${inner(valueType)}[${layout === 'rows' ? length : ''}]`
-    }
+    case DuckDBTypeId.ARRAY:
+      // Other readers of Parquet reject a column of arrays with a NULL as DuckDB 1.5 writes it; lists are written correctly.
+      return `${inner((type as DuckDBArrayType).valueType)}[]`
     case DuckDBTypeId.MAP: {
       const { keyType, valueType } = type as DuckDBMapType
       return `MAP(${inner(keyType)}, ${inner(valueType)})`
@@ -82,60 +67,39 @@ function target(type: DuckDBType, layout: ResultLayout): string {
       const fields = entryNames.map((name, at) => `${quoteName(name || `${at + 1}`)} ${inner(entryTypes[at]!)}`)
       return `STRUCT(${fields.join(', ')})`
     }
-    default:
-      if (UNCHANGED[layout].has(type.typeId)) return type.toString()
-      if (layout === 'rows' && (type.alias === 'JSON' || SELF_DESCRIBING.has(type.typeId))) return 'JSON'
-      return (layout === 'columns' && CAST_TO[type.typeId]) || 'VARCHAR'
+    default: {
+      if (UNCHANGED.has(type.typeId)) return type.toString()
+      const simple = type.alias === 'JSON' ? 'JSON' : (CAST_TO[type.typeId] ?? 'VARCHAR')
+      return isFile && simple === 'JSON' ? 'VARCHAR' : simple
+    }
   }
 }
 
-/** False when a value of the type can be read unchanged. */
-function needsCast(type: DuckDBType, layout: ResultLayout): boolean {
-  switch (type.typeId) {
-    case DuckDBTypeId.LIST:
-      return needsCast((type as DuckDBListType).valueType, layout)
-    case DuckDBTypeId.ARRAY:
-      // Other readers of Parquet reject a column of arrays with a NULL as DuckDB 1.5 writes it; lists are written correctly.
-      return layout === 'columns' || needsCast((type as DuckDBArrayType).valueType, layout)
-    case DuckDBTypeId.MAP: {
-      const { keyType, valueType } = type as DuckDBMapType
-      return needsCast(keyType, layout) || needsCast(valueType, layout)
-    }
-    case DuckDBTypeId.STRUCT: {
-      const { entryNames, entryTypes } = type as DuckDBStructType
-      return entryNames.includes('') || entryTypes.some(entry => needsCast(entry, layout))
-    }
-    case DuckDBTypeId.VARCHAR:
-      return layout === 'columns' && type.alias !== undefined
-    case DuckDBTypeId.ENUM:
-    case DuckDBTypeId.UUID:
-      return layout === 'columns'
-    default:
-      return !UNCHANGED[layout].has(type.typeId)
-  }
-}
+/** The name of the type, in which that of JSON is not VARCHAR. */
+const nameOf = (type: DuckDBType): string => (type.alias === 'JSON' ? 'JSON' : type.toString())
 
 interface SourceColumn {
   name: string
   type: DuckDBType
 }
 
-function castOf(column: string, { type }: SourceColumn, layout: ResultLayout): string {
-  const cast = `CAST(${column} AS ${target(type, 'rows')})`
+function castOf(column: string, { type }: SourceColumn, isFile: boolean): string {
+  const cast = (value: string, to: string) => (to === nameOf(type) ? value : `CAST(${value} AS ${to})`)
+  const readable = cast(column, target(type, false))
   // Without the CASE, a NULL VARIANT would become JSON's `null`.
-  const present = type.typeId === DuckDBTypeId.VARIANT ? `CASE WHEN ${column} IS NOT NULL THEN ${cast} END` : cast
-  const readable = needsCast(type, 'rows') ? present : column
-  return layout === 'columns' && needsCast(type, layout) ? `CAST(${readable} AS ${target(type, layout)})` : readable
+  const present =
+    type.typeId === DuckDBTypeId.VARIANT ? `CASE WHEN ${column} IS NOT NULL THEN ${readable} END` : readable
+  const inFile = target(type, true)
+  return isFile && inFile !== target(type, false) ? `CAST(${present} AS ${inFile})` : present
 }
 
 /** A SELECT that casts the columns of the caller's, which begins on its second line; null when no column needs a cast. */
-function castSelect(sql: string, columns: SourceColumn[], layout: ResultLayout): string | null {
+function castSelect(sql: string, columns: SourceColumn[], isFile: boolean): string | null {
   const names = columns.map(({ name }) => name)
-  const given = layout === 'columns' ? uniqueNames(names) : names
-  const needed = columns.map(({ type }) => needsCast(type, layout))
-  if (!needed.includes(true) && given.every((name, at) => name === names[at])) return null
-  const casts = columns.map((column, at) => `${castOf(`#${at + 1}`, column, layout)} AS ${quoteName(given[at]!)}`)
-  return `SELECT ${casts.join(', ')} FROM (\n${sql}\n)`
+  const given = isFile ? uniqueNames(names) : names
+  const casts = columns.map((column, at) => castOf(`#${at + 1}`, column, isFile))
+  if (casts.every((cast, at) => cast === `#${at + 1}` && given[at] === names[at])) return null
+  return `SELECT ${casts.map((cast, at) => `${cast} AS ${quoteName(given[at]!)}`).join(', ')} FROM (\n${sql}\n)`
 }
 
 /** A caller's statement, ready to run. */
@@ -152,12 +116,12 @@ export interface Prepared {
  * @throws SQL_INVALID with DuckDB's message when a name is unknown or a type does not fit.
  */
 export async function prepareCast(
-  layout: ResultLayout,
   connection: DuckDBConnection,
   guarded: Guarded,
+  { isFile = false }: { isFile?: boolean } = {},
 ): Promise<Prepared> {
   const statement = await prepareGuarded(connection, guarded)
   const types = Array.from({ length: statement.columnCount }, (_, at) => statement.columnType(at))
   const columns = types.map((type, at) => ({ name: statement.columnName(at), type }))
-  return { statement, columns, cast: guarded.kind === 'select' ? castSelect(guarded.sql, columns, layout) : null }
+  return { statement, columns, cast: guarded.kind === 'select' ? castSelect(guarded.sql, columns, isFile) : null }
 }

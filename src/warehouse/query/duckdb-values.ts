@@ -1,8 +1,6 @@
 // Converts DuckDB's types to shapes and its values to cells, by a reader that is compiled once per column.
 
 import {
-  type DuckDBArrayType,
-  type DuckDBArrayValue,
   type DuckDBBlobValue,
   type DuckDBDataChunk,
   type DuckDBDateValue,
@@ -13,9 +11,7 @@ import {
   type DuckDBMapValue,
   type DuckDBStructType,
   type DuckDBStructValue,
-  type DuckDBTimestampMillisecondsValue,
   type DuckDBTimestampNanosecondsValue,
-  type DuckDBTimestampSecondsValue,
   type DuckDBTimestampValue,
   type DuckDBType,
   DuckDBTypeId,
@@ -29,17 +25,13 @@ const SCALARS: Partial<Record<DuckDBTypeId, Shape>> = {
   [DuckDBTypeId.SMALLINT]: { kind: 'integer', bits: 16, signed: true },
   [DuckDBTypeId.INTEGER]: { kind: 'integer', bits: 32, signed: true },
   [DuckDBTypeId.BIGINT]: { kind: 'integer', bits: 64, signed: true },
-  [DuckDBTypeId.HUGEINT]: { kind: 'integer', bits: 128, signed: true },
   [DuckDBTypeId.UTINYINT]: { kind: 'integer', bits: 8, signed: false },
   [DuckDBTypeId.USMALLINT]: { kind: 'integer', bits: 16, signed: false },
   [DuckDBTypeId.UINTEGER]: { kind: 'integer', bits: 32, signed: false },
   [DuckDBTypeId.UBIGINT]: { kind: 'integer', bits: 64, signed: false },
-  [DuckDBTypeId.UHUGEINT]: { kind: 'integer', bits: 128, signed: false },
   [DuckDBTypeId.FLOAT]: { kind: 'float', bits: 32 },
   [DuckDBTypeId.DOUBLE]: { kind: 'float', bits: 64 },
   [DuckDBTypeId.TIMESTAMP]: { kind: 'timestamp', unit: 'us', zone: false },
-  [DuckDBTypeId.TIMESTAMP_S]: { kind: 'timestamp', unit: 's', zone: false },
-  [DuckDBTypeId.TIMESTAMP_MS]: { kind: 'timestamp', unit: 'ms', zone: false },
   [DuckDBTypeId.TIMESTAMP_NS]: { kind: 'timestamp', unit: 'ns', zone: false },
   [DuckDBTypeId.TIMESTAMP_TZ]: { kind: 'timestamp', unit: 'us', zone: true },
   [DuckDBTypeId.DATE]: { kind: 'date' },
@@ -48,7 +40,7 @@ const SCALARS: Partial<Record<DuckDBTypeId, Shape>> = {
 
 const JSON_ALIAS = 'JSON'
 
-/** The shape of a column of that DuckDB type. */
+/** The shape of a column of a DuckDB type that a result may have (casts.ts). */
 export function shapeOf(type: DuckDBType): Shape {
   const scalar = SCALARS[type.typeId]
   if (scalar) return scalar
@@ -59,8 +51,6 @@ export function shapeOf(type: DuckDBType): Shape {
     }
     case DuckDBTypeId.LIST:
       return { kind: 'list', item: shapeOf((type as DuckDBListType).valueType) }
-    case DuckDBTypeId.ARRAY:
-      return { kind: 'list', item: shapeOf((type as DuckDBArrayType).valueType) }
     case DuckDBTypeId.STRUCT:
       return { kind: 'struct', fields: structFields(type as DuckDBStructType) }
     case DuckDBTypeId.MAP: {
@@ -107,8 +97,6 @@ function readColumn(slice: { chunk: DuckDBDataChunk; at: number; reader: Reader;
 const nullable = (reader: Reader, value: DuckDBValue): Cell => (value === null ? null : reader(value))
 
 const TICKS: Record<TimestampUnit, Reader> = {
-  s: value => (value as DuckDBTimestampSecondsValue).seconds,
-  ms: value => (value as DuckDBTimestampMillisecondsValue).millis,
   us: value => (value as DuckDBTimestampValue).micros,
   ns: value => (value as DuckDBTimestampNanosecondsValue).nanos,
 }
@@ -139,7 +127,7 @@ function readerFor(shape: Shape): Reader {
 const listReader =
   (item: Reader): Reader =>
   value =>
-    (value as DuckDBListValue | DuckDBArrayValue).items.map(element => nullable(item, element))
+    (value as DuckDBListValue).items.map(element => nullable(item, element))
 
 const structReader =
   (fields: { name: string; reader: Reader }[]): Reader =>

@@ -69,7 +69,7 @@ export async function copyIn(
       hint: 'Choose another format.',
     })
   }
-  const { cast } = await session.step(() => prepareCast('columns', connection, guarded))
+  const { cast } = await session.step(() => prepareCast(connection, guarded, { isFile: true }))
   const target = part.replaceAll("'", "''")
   // FROM (…) accepts DESCRIBE and SHOW as well, which COPY does not.
   const select = cast ?? `FROM (\n${guarded.sql}\n)`

@@ -1,7 +1,7 @@
 // Checks, runs and streams a caller's SELECT.
 
 import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api'
-import { type Prepared, prepareCast, type ResultLayout } from './casts.ts'
+import { type Prepared, prepareCast } from './casts.ts'
 import { batchesOf, shapeOf, typeName } from './duckdb-values.ts'
 import { type Guarded, guard } from './guard/guard.ts'
 import type { Batch, Column, QueryResult, Tally } from './results.ts'
@@ -14,8 +14,6 @@ export interface QueryRequest extends QueryLimits {
   sql: string
   /** Upper bound of the rows; `tally().truncated` says whether there were more. */
   maxRows?: number
-  /** The layout that values are cast for; `rows` by default. */
-  layout?: ResultLayout
 }
 
 /**
@@ -37,11 +35,11 @@ export async function runQuery(request: QueryRequest): Promise<QueryResult> {
 /** `runQuery` in a session that the caller opened and closes. */
 export async function queryIn(
   session: QuerySession,
-  request: Pick<QueryRequest, 'connection' | 'sql' | 'maxRows' | 'layout'>,
+  request: Pick<QueryRequest, 'connection' | 'sql' | 'maxRows'>,
 ): Promise<QueryResult> {
-  const { connection, sql, maxRows = Number.POSITIVE_INFINITY, layout = 'rows' } = request
+  const { connection, sql, maxRows = Number.POSITIVE_INFINITY } = request
   const guarded = await session.step(() => guard(connection, sql))
-  const prepared = await session.step(() => prepareCast(layout, connection, guarded))
+  const prepared = await session.step(() => prepareCast(connection, guarded))
   const { statement, cast } = prepared
   const run = () => (cast === null ? statement.stream() : connection.stream(cast).catch(withoutFirstLine))
   const answer = await session.step(run)

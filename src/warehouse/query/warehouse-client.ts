@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { warehouseFile } from '../open.ts'
-import type { ResultLayout } from './casts.ts'
 import { queryHolder, queryHolderToParquet } from './http/holder-client.ts'
 import { copyToParquet, type ParquetFile } from './parquet.ts'
 import { runQuery } from './query.ts'
@@ -23,8 +22,6 @@ export interface WarehouseAccess {
 export interface ClientQuery extends QueryLimits {
   sql: string
   maxRows?: number
-  /** The layout that values are cast for; `rows` by default. */
-  layout?: ResultLayout
 }
 
 /** A holder that is starting or ending holds the lock without answering. */
@@ -108,7 +105,7 @@ export async function queryWarehouse(access: WarehouseAccess, query: ClientQuery
 /** Writes the result of one SELECT to a Parquet file. @throws as `queryWarehouse`, and HOME_UNUSABLE */
 export function queryWarehouseToParquet(
   access: WarehouseAccess,
-  query: Omit<ClientQuery, 'maxRows' | 'layout'> & { file: string },
+  query: Omit<ClientQuery, 'maxRows'> & { file: string },
 ): Promise<ParquetFile> {
   const locally = async () => {
     const reader = await openLocally(access, query.file)

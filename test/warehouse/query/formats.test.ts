@@ -1,51 +1,263 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+// Each format of a query result: every DuckDB type, its text, and readers that stop or lag. test/bi tests how pandas and Polars read the files.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough, Writable } from 'node:stream'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { tableFromIPC } from 'apache-arrow'
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { chooseFormat, formatted, type RowFormat, writeResult } from '../../../src/cli/output/write.ts'
-
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { formatted, type RowFormat } from '../../../src/cli/output/write.ts'
+import { cells, readFrames } from '../../../src/warehouse/query/formats/cells.ts'
 import { field } from '../../../src/warehouse/query/formats/csv.ts'
+import { dateText, timestampText } from '../../../src/warehouse/query/formats/time-text.ts'
+import { copyToParquet } from '../../../src/warehouse/query/parquet.ts'
 import { runQuery } from '../../../src/warehouse/query/query.ts'
-import type { QueryResult } from '../../../src/warehouse/query/results.ts'
-import { uniqueNames } from '../../../src/warehouse/query/results.ts'
+import { type Batch, type QueryResult, uniqueNames } from '../../../src/warehouse/query/results.ts'
+import { formatRows } from '../../cli/query/format-rows.ts'
+import { LATE } from './served-warehouse.ts'
 
 let folder: string
 let instance: DuckDBInstance
 let connection: DuckDBConnection
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'output-'))
+  folder = await mkdtemp(join(tmpdir(), 'formats-'))
   instance = await DuckDBInstance.create(':memory:')
-})
-beforeEach(async () => {
   connection = await instance.connect()
 })
 afterAll(async () => {
+  connection.closeSync()
   instance.closeSync()
   await rm(folder, { recursive: true })
 })
 
 const run = (sql: string, maxRows?: number) =>
-  runQuery({ connection, sql, timeoutMs: 20_000, ...(maxRows !== undefined && { maxRows }) })
-
-async function bytesOf(sql: string, format: RowFormat): Promise<Buffer> {
-  const layout = format.startsWith('arrow') ? 'columns' : 'rows'
-  return bytesIn(await runQuery({ connection, sql, timeoutMs: 20_000, layout }), format)
-}
+  runQuery({ connection, sql, timeoutMs: 60_000, ...(maxRows !== undefined && { maxRows }) })
 
 async function bytesIn(result: QueryResult, format: RowFormat): Promise<Buffer> {
   const pieces: Buffer[] = []
   for await (const piece of formatted(result, format)) pieces.push(Buffer.from(piece as string))
   return Buffer.concat(pieces)
 }
+
+const bytesOf = async (sql: string, format: RowFormat): Promise<Buffer> => bytesIn(await run(sql), format)
 const textOf = async (sql: string, format: RowFormat) => (await bytesOf(sql, format)).toString()
 
-/** A query that returns rows for a while before it fails. */
-const FAILING_LATE = `SELECT CASE WHEN range < 270000 THEN 1 ELSE ('x' || range)::INTEGER END FROM range(300000)`
+/** The result after a transfer over the holder's socket, in pieces of seven bytes. */
+async function wired(sql: string, format: RowFormat): Promise<Buffer> {
+  const result = await run(sql)
+  async function* pieces(): AsyncGenerator<Buffer> {
+    for await (const frame of cells(result))
+      for (let at = 0; at < frame.length; at += 7) yield frame.subarray(at, at + 7)
+  }
+  async function* batches(): AsyncGenerator<Batch> {
+    for await (const message of readFrames(pieces())) if ('batch' in message) yield message.batch
+  }
+  return bytesIn({ ...result, batches: batches() }, format)
+}
+
+async function parquetFile(sql: string): Promise<string> {
+  const file = join(folder, 'one.parquet')
+  await copyToParquet({ connection, sql, timeoutMs: 60_000, file })
+  return file
+}
+
+async function parquetTypes(sql: string): Promise<string[]> {
+  const reader = await connection.runAndReadAll(`DESCRIBE FROM '${await parquetFile(sql)}'`)
+  return reader.getRows().map(row => String(row[1]))
+}
+
+const arrowTypes = async (sql: string): Promise<string[]> =>
+  tableFromIPC(await bytesOf(sql, 'arrow-file')).schema.fields.map(({ type }) => String(type))
+
+/** Values beyond those of docs/formats.md: SQL, as text, as JSON. */
+const LIMITS: [string, string, string][] = [
+  ['-9223372036854775808::HUGEINT', '-9223372036854775808', '"-9223372036854775808"'],
+  ["'-inf'::DOUBLE", '-Infinity', '"-Infinity"'],
+  ["'nan'::FLOAT", 'NaN', '"NaN"'],
+  ["'-0'::DOUBLE", '-0', '-0'],
+  ['1e21::DOUBLE', '1e+21', '1e+21'],
+  ['16777217::FLOAT', '16777216', '16777216'],
+  ["'-0.0000000000000000001'::DECIMAL(38,19)", '-0.0000000000000000001', '"-0.0000000000000000001"'],
+  ["'5881580-07-10'::DATE", '+5881580-07-10', '"+5881580-07-10"'],
+  ["TIMESTAMP '1969-12-31 23:59:59.999999'", '1969-12-31T23:59:59.999999', '"1969-12-31T23:59:59.999999"'],
+  ["'-infinity'::TIMESTAMPTZ", '-infinity', '"-infinity"'],
+  ["'294247-01-10 04:00:54.775806'::TIMESTAMP", '+294247-01-10T04:00:54.775806', '"+294247-01-10T04:00:54.775806"'],
+  ["'0001-01-01 (BC) 00:00:00'::TIMESTAMP", '0000-01-01T00:00:00.000', '"0000-01-01T00:00:00.000"'],
+  ["'2026-01-15 18:00:00.12'::TIMESTAMP_MS", '2026-01-15T18:00:00.120', '"2026-01-15T18:00:00.120"'],
+  ["TIME '24:00:00'", '24:00:00', '"24:00:00"'],
+  ["['a', NULL, '']", '["a",null,""]', '["a",null,""]'],
+  ['[[1], NULL, []]', '[[1],null,[]]', '[[1],null,[]]'],
+  ['array_value(1, NULL)', '[1,null]', '[1,null]'],
+  [`{'a': 1, 'b "x': NULL::HUGEINT}`, '{"a":1,"b \\"x":null}', '{"a":1,"b \\"x":null}'],
+  [
+    "[{'at': TIME '10:00:00', 'r': row(1, 2)}, NULL]",
+    '[{"at":"10:00:00","r":{"1":1,"2":2}},null]',
+    '[{"at":"10:00:00","r":{"1":1,"2":2}},null]',
+  ],
+  [`['{"a": 1.10}'::JSON]`, '[{"a": 1.10}]', '[{"a": 1.10}]'],
+  ["MAP {'k': 1::HUGEINT, 'l': NULL}", '{"k":1,"l":null}', '{"k":1,"l":null}'],
+  ["MAP {[1]: {'a': 2}}", '[{"key":[1],"value":{"a":2}}]', '[{"key":[1],"value":{"a":2}}]'],
+]
+
+const documented = formatRows(await readFile(join(import.meta.dirname, '../../../docs/formats.md'), 'utf8')).map(
+  ({ sql, asText, asJson }): [string, string, string] => [sql, asText, asJson],
+)
+const VALUES = [...documented, ...LIMITS]
+
+/** SQL; its type in Arrow, and in Parquet as DuckDB names it. */
+const TYPES: [string, string, string][] = [
+  ['255::UTINYINT', 'Uint8', 'UTINYINT'],
+  ['1::SMALLINT', 'Int16', 'SMALLINT'],
+  ['sum(2)', 'Int64', 'BIGINT'],
+  ["'5'::UHUGEINT", 'Utf8', 'VARCHAR'],
+  ["'nan'::FLOAT", 'Float32', 'FLOAT'],
+  ['12.50::DECIMAL(9,2)', 'Decimal[9e+2]', 'DECIMAL(9,2)'],
+  ["'x'::ENUM('x', 'y')", 'Utf8', 'VARCHAR'],
+  ["'ab'::BLOB", 'Binary', 'BLOB'],
+  [`'{"a": 1.10}'::JSON`, 'Utf8', 'VARCHAR'],
+  ["'infinity'::DATE", 'Date32<DAY>', 'DATE'],
+  ["TIMESTAMP '2026-01-15 18:00:00'", 'Timestamp<MICROSECOND>', 'TIMESTAMP'],
+  ["'2026-01-15 18:00:00'::TIMESTAMP_S", 'Timestamp<MICROSECOND>', 'TIMESTAMP'],
+  ["'2026-01-15 18:00:00.123456789'::TIMESTAMP_NS", 'Timestamp<NANOSECOND>', 'TIMESTAMP_NS'],
+  ["TIMESTAMPTZ '2026-01-15 18:00:00-08'", 'Timestamp<MICROSECOND, UTC>', 'TIMESTAMP WITH TIME ZONE'],
+  ["union_value(k := 'a b')", 'Utf8', 'VARCHAR'],
+  ['array_value(1, NULL)', 'List<Int32>', 'INTEGER[]'],
+  [`{'a': 1, 'b "x': NULL::HUGEINT}`, 'Struct<{a:Int32, b "x:Int64}>', 'STRUCT(a INTEGER, "b ""x" BIGINT)'],
+  [
+    "[{'at': TIME '10:00:00', 'r': row(1, 2)}, NULL]",
+    'List<Struct<{at:Utf8, r:Struct<{1:Int32, 2:Int32}>}>>',
+    'STRUCT("at" VARCHAR, r STRUCT("1" INTEGER, "2" INTEGER))[]',
+  ],
+  [`['{"a": 1.10}'::JSON]`, 'List<Utf8>', 'VARCHAR[]'],
+  [
+    "MAP {[1]: {'a': 2::HUGEINT}}",
+    'Map<{key:List<Int32>, value:Struct<{a:Int64}>}>',
+    'MAP(INTEGER[], STRUCT(a BIGINT))',
+  ],
+]
+
+describe('a value', () => {
+  it.each(VALUES)('%s is the same in every format', async (sql, asText, asJson) => {
+    const select = `SELECT ${sql} AS v`
+    const csv = (await textOf(select, 'csv')).split('\r\n')[1]!
+    expect(csv.startsWith('"') ? csv.slice(1, -1).replaceAll('""', '"') : csv).toBe(asText)
+    expect((await textOf(select, 'table')).split('\n')[2]!.trim()).toBe(asText)
+    expect(await textOf(select, 'ndjson')).toBe(`{"v":${asJson}}\n`)
+    expect(await textOf(select, 'json')).toBe(`[\n{"v":${asJson}}\n]\n`)
+    expect((await wired(select, 'ndjson')).toString()).toBe(`{"v":${asJson}}\n`)
+    expect(await wired(select, 'arrow')).toEqual(await bytesOf(select, 'arrow'))
+  })
+
+  it('of each type has its type in Arrow and in Parquet', async () => {
+    const all = `SELECT ${TYPES.map(([sql], at) => `${sql} AS c${at}`).join(', ')}`
+    const named = (types: readonly string[]) => TYPES.map(([sql], at) => [sql, types[at]])
+    expect(named(await arrowTypes(all))).toEqual(TYPES.map(([sql, inArrow]) => [sql, inArrow]))
+    expect(named(await parquetTypes(all))).toEqual(TYPES.map(([sql, , inParquet]) => [sql, inParquet]))
+  })
+
+  it('that is NULL is empty in CSV and null elsewhere, for every type', async () => {
+    const names = VALUES.map((_, at) => `c${at}`)
+    const all = VALUES.map(([sql], at) => `${sql} AS c${at}`).join(', ')
+    const sql = `SELECT ${names.map(name => `nullif(${name}, ${name}) AS ${name}`)} FROM (SELECT ${all})`
+    expect((await textOf(sql, 'csv')).split('\r\n')[1]).toBe(','.repeat(names.length - 1))
+    const nulls = Object.fromEntries(names.map(name => [name, null]))
+    expect(JSON.parse(await textOf(sql, 'ndjson'))).toEqual(nulls)
+    const table = tableFromIPC(await bytesOf(sql, 'arrow-file'))
+    expect(names.map(name => [name, table.getChild(name)!.get(0)])).toEqual(Object.entries(nulls))
+  })
+
+  it.each(['csv', 'json', 'ndjson', 'table', 'arrow', 'arrow-file'] as const)(
+    'of every DuckDB type, at its limits, can be written as %s',
+    async format => {
+      const all = "SELECT * REPLACE (hugeint // '20000000000000000000'::HUGEINT AS hugeint) FROM test_all_types()"
+      const bytes = await bytesOf(all, format)
+      if (format === 'ndjson') for (const line of bytes.toString().trimEnd().split('\n')) JSON.parse(line)
+      if (format === 'json') expect(JSON.parse(bytes.toString())).toHaveLength(3)
+      if (format.startsWith('arrow')) expect(tableFromIPC(bytes).numRows).toBe(3)
+      expect(await wired(all, format)).toEqual(bytes)
+    },
+  )
+
+  it('that is an integer of more than 64 bits is refused instead of being rounded', async () => {
+    const sql = 'SELECT 9223372036854775808::HUGEINT AS h'
+    const refused = { code: 'SQL_INVALID', message: expect.stringMatching(/value 9223372036854775808 .*out of range/) }
+    for (const format of ['arrow', 'csv', 'json'] as const)
+      await expect(bytesOf(sql, format)).rejects.toMatchObject(refused)
+    await expect(parquetTypes(sql)).rejects.toMatchObject(refused)
+    expect(await arrowTypes(sql.replace('HUGEINT', 'DECIMAL(38,0)'))).toEqual(['Decimal[38e0]'])
+  })
+
+  it('that is a time is written as JavaScript does, to the millisecond, in the whole range of its calendar', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -8.64e15, max: 8.64e15 }), ms => {
+        const text = new Date(ms).toISOString()
+        expect(timestampText(BigInt(ms) * 1_000n, { kind: 'timestamp', unit: 'us', zone: true })).toBe(text)
+        expect(dateText(Math.floor(ms / 86_400_000))).toBe(text.replace(/T.*/, ''))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
+
+describe('Arrow and Parquet', () => {
+  it('rename columns of equal names alike, ignoring case', async () => {
+    const sql = 'SELECT 1 AS a, 2 AS a, 3 AS A, 4 AS a_1'
+    const names = tableFromIPC(await bytesOf(sql, 'arrow')).schema.names
+    expect(names).toEqual(['a', 'a_2', 'A_3', 'a_1'])
+    const reader = await connection.runAndReadAll(`DESCRIBE FROM '${await parquetFile(sql)}'`)
+    expect(reader.getRows().map(row => row[0])).toEqual(names)
+  })
+
+  it("tell pandas each column's dtype in the same metadata: nullable for integers and booleans, times in UTC", async () => {
+    const sql = `SELECT ts, n > 1 AS yes, n, sum(n) OVER () AS "it's \\x41 é", n / 2 AS half, 3::UTINYINT AS tiny,
+      1.50::DECIMAL(9,2) AS money, DATE '2026-02-28' AS day, 'a' AS text, [true] AS list, {'a': ts} AS struct FROM (SELECT TIMESTAMPTZ '2026-01-15 18:00:00+00' AS ts, 1 AS n)`
+    const inArrow = tableFromIPC(await bytesOf(sql, 'arrow-file')).schema.metadata.get('pandas')
+    const file = await parquetFile(sql)
+    const reader = await connection.runAndReadAll(
+      `SELECT decode(value) FROM parquet_kv_metadata('${file}') WHERE key = 'pandas'::BLOB`,
+    )
+    expect(reader.getRows()).toEqual([[inArrow]])
+    const { index_columns: index, columns } = JSON.parse(inArrow!) as {
+      index_columns: unknown[]
+      columns: { name: string; pandas_type: string; numpy_type: string; metadata: unknown }[]
+    }
+    expect(index).toEqual([])
+    expect(columns.map(column => [column.name, column.pandas_type, column.numpy_type, column.metadata])).toEqual([
+      ['ts', 'datetimetz', 'datetime64[us]', { timezone: 'UTC' }],
+      ['yes', 'bool', 'boolean', null],
+      ['n', 'int32', 'Int32', null],
+      ["it's \\x41 é", 'int64', 'Int64', null],
+      ['half', 'float64', 'float64', null],
+      ['tiny', 'uint8', 'UInt8', null],
+      ['money', 'decimal', 'object', { precision: 9, scale: 2 }],
+      ['day', 'date', 'object', null],
+      ['text', 'unicode', 'object', null],
+      ['list', 'object', 'object', null],
+      ['struct', 'object', 'object', null],
+    ])
+  })
+
+  it('keep the order of the query although its values are cast', async () => {
+    const sql = 'SELECT hash(range) % 1000003 AS h, range::HUGEINT AS n FROM range(200000) ORDER BY h, n'
+    const hashes = [...tableFromIPC(await bytesOf(sql, 'arrow-file')).getChild('h')!] as bigint[]
+    expect(hashes).toHaveLength(200_000)
+    expect(hashes.every((hash, at) => at === 0 || hash >= hashes[at - 1]!)).toBe(true)
+    const file = await parquetFile(sql)
+    const reader = await connection.runAndReadAll(
+      `SELECT count(*) FROM (SELECT h < lag(h) OVER (ORDER BY file_row_number) AS wrong FROM read_parquet('${file}', file_row_number = true)) WHERE wrong`,
+    )
+    expect(reader.getRows()[0]![0]).toBe(0n)
+  })
+
+  it('show where an error is in the SQL of the caller, not in the rewritten SQL', async () => {
+    const sql = "SELECT 1::HUGEINT AS h,\n  ('x' || range)::INTEGER AS n FROM range(3)"
+    const located = { message: expect.stringMatching(/'x0'(.|\n)*LINE 2: {3}\('x'/) }
+    await expect(bytesOf(sql, 'arrow')).rejects.toMatchObject(located)
+    await expect(parquetTypes(sql)).rejects.toMatchObject(located)
+    await expect(bytesOf(sql.replace('1::HUGEINT', "'10:00'::TIME"), 'csv')).rejects.toMatchObject(located)
+  })
+})
 
 /** Every type that the warehouse uses, with its edge cases, and a row of NULLs. */
 const SAMPLE = `SELECT * FROM (VALUES
@@ -97,24 +309,6 @@ describe('output that DuckDB reads back', () => {
 describe('Arrow', () => {
   it('keeps types, and values to the last digit', async () => {
     const read = tableFromIPC(await bytesOf(SAMPLE, 'arrow'))
-    expect(Object.fromEntries(read.schema.fields.map(({ name, type }) => [name, String(type)]))).toEqual({
-      id: 'Int32',
-      big: 'Int64',
-      huge: 'Int64',
-      real: 'Float64',
-      money: 'Decimal[9e+2]',
-      exact: 'Decimal[19e+3]',
-      yes: 'Bool',
-      text: 'Utf8',
-      doc: 'Utf8',
-      at_ms: 'Timestamp<MICROSECOND>',
-      at_us: 'Timestamp<MICROSECOND>',
-      at_tz: 'Timestamp<MICROSECOND, UTC>',
-      day: 'Date32<DAY>',
-      uuid: 'Utf8',
-      list: 'List<Utf8>',
-      struct: 'Struct<{x:Int32, y:Utf8}>',
-    })
     const values = (name: string) => [...read.getChild(name)!]
     expect(values('big')).toEqual([9007199254740993n, -1n, null])
     expect(values('yes')).toEqual([true, false, null])
@@ -141,7 +335,7 @@ describe('Arrow', () => {
   })
 
   it('ends with the error of its query', async () => {
-    await expect(bytesIn(await run(FAILING_LATE), 'arrow')).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    await expect(bytesIn(await run(LATE), 'arrow')).rejects.toMatchObject({ code: 'SQL_INVALID' })
   })
 })
 
@@ -164,33 +358,9 @@ describe('JSON', () => {
     expect(await textOf('SELECT 1 AS n WHERE false', 'ndjson')).toBe('')
   })
 
-  it('writes numbers as numbers if they stay exact, and JSON as it is', async () => {
-    const [one] = JSON.parse(await textOf(SAMPLE, 'json'))
-    expect(one).toMatchObject({
-      big: '9007199254740993',
-      money: 12.5,
-      exact: '1234567890123456.789',
-      doc: { a: [1, 2.5], b: null },
-      at_ms: '2026-11-20T20:49:46.123',
-      at_us: '1969-12-31T23:59:59.999999',
-      at_tz: '2026-11-20T18:49:46.000Z',
-      day: '1969-12-31',
-      struct: { x: 1, y: 'z' },
-    })
-    const odd = "SELECT sum(2) AS total, 'NaN'::DOUBLE AS nan, MAP {'k': 1} AS m, MAP {1: 'v'} AS n, 'ab'::BLOB AS b"
-    expect(await textOf(odd, 'ndjson')).toBe(
-      '{"total":2,"nan":"NaN","m":{"k":1},"n":[{"key":1,"value":"v"}],"b":"YWI="}\n',
-    )
-  })
-
   it('keeps a JSON column of several lines on one, with every digit', async () => {
     const sql = `SELECT ('{' || chr(10) || '  "id": 12345678901234567890.10' || chr(10) || '}')::JSON AS doc`
     expect(await textOf(sql, 'ndjson')).toBe('{"doc":{ "id": 12345678901234567890.10 }}\n')
-  })
-
-  it('is valid for every value of every type', async () => {
-    for (const line of (await textOf('FROM test_all_types()', 'ndjson')).trimEnd().split('\n')) JSON.parse(line)
-    expect(JSON.parse(await textOf('FROM test_all_types()', 'json'))).toHaveLength(3)
   })
 
   it('gives columns of equal names unique names', async () => {
@@ -230,69 +400,3 @@ function parseLine(line: string): string[] {
     if (match[3] === '') return fields
   }
 }
-
-describe('a format', () => {
-  const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 80, hasColors: () => false })
-
-  it('is a table on a terminal and CSV elsewhere, unless it is chosen', () => {
-    expect(chooseFormat(undefined, terminal)).toBe('table')
-    expect(chooseFormat(undefined, new PassThrough())).toBe('csv')
-    expect(chooseFormat('ndjson', terminal)).toBe('ndjson')
-    expect(chooseFormat('parquet', new PassThrough())).toBe('parquet')
-  })
-
-  it('must be suitable for a terminal', () => {
-    expect(() => chooseFormat('arrow', terminal)).toThrow(/binary/)
-  })
-})
-
-describe('writing', () => {
-  it('is no faster than its reader', async () => {
-    const to = new PassThrough({ highWaterMark: 1_000 })
-    const written = writeResult({ result: await run('FROM range(200000)'), format: 'csv', to })
-    await new Promise(resolve => setTimeout(resolve, 100))
-    expect(to.writableLength + to.readableLength).toBeLessThan(200_000)
-    let bytes = 0
-    to.on('data', piece => {
-      bytes += piece.length
-    })
-    expect(await written).toEqual({ rows: 200_000, truncated: false })
-    expect(bytes).toBeGreaterThan(1_000_000)
-  })
-
-  it('ends quietly when the reader closes the pipe, and frees the query', async () => {
-    const epipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
-    let pieces = 0
-    const to = new Writable({ write: (_, __, done) => done(++pieces > 2 ? epipe : null) })
-    const tally = await writeResult({ result: await run('FROM range(10000000)'), format: 'ndjson', to })
-    expect(tally.rows).toBeLessThan(1_000_000)
-    await connection.run('BEGIN')
-    await connection.run('ROLLBACK')
-  })
-
-  it('ends quietly when the reader leaves during a wait for it', async () => {
-    const to = new PassThrough({ highWaterMark: 10 })
-    const written = writeResult({ result: await run('FROM range(10000000)'), format: 'csv', to })
-    await new Promise(resolve => setTimeout(resolve, 50))
-    to.destroy()
-    expect((await written).rows).toBeLessThan(1_000_000)
-  })
-
-  it('reports other errors of the stream, and those of the query', async () => {
-    const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
-    const to = new Writable({ write: (_, __, done) => done(full) })
-    await expect(writeResult({ result: await run('FROM range(10)'), format: 'json', to })).rejects.toBe(full)
-    for (const format of ['csv', 'json', 'table'] as const) {
-      const written = writeResult({ result: await run(FAILING_LATE), format, to: new PassThrough().resume() })
-      await expect(written).rejects.toMatchObject({ code: 'SQL_INVALID' })
-    }
-  })
-
-  it('reports that rows were cut off', async () => {
-    const to = new PassThrough().resume()
-    expect(await writeResult({ result: await run('FROM range(9)', 5), format: 'csv', to })).toEqual({
-      rows: 5,
-      truncated: true,
-    })
-  })
-})

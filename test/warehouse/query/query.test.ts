@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { LAYOUT } from '../../../src/warehouse/maintenance/create-tables.ts'
-import { decodeBatch, encodeBatch } from '../../../src/warehouse/query/formats/cells.ts'
 import { copyToParquet } from '../../../src/warehouse/query/parquet.ts'
 import { type QueryRequest, runQuery } from '../../../src/warehouse/query/query.ts'
 import { openReader } from '../../../src/warehouse/query/reader.ts'
@@ -171,15 +170,6 @@ describe('a value', () => {
       null,
       true,
     ])
-  })
-
-  it('of any type is the same after a transfer', async () => {
-    for (const sql of [SAMPLE, 'FROM test_all_types()']) {
-      const result = await run(sql)
-      for await (const batch of result.batches) {
-        expect(decodeBatch(encodeBatch(batch), result.columns)).toEqual(batch)
-      }
-    }
   })
 })
 

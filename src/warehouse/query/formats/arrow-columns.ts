@@ -36,8 +36,6 @@ export interface ArrowColumn {
 }
 
 const UNITS: Record<TimestampUnit, TimeUnit> = {
-  s: TimeUnit.SECOND,
-  ms: TimeUnit.MILLISECOND,
   us: TimeUnit.MICROSECOND,
   ns: TimeUnit.NANOSECOND,
 }
@@ -62,7 +60,7 @@ export function arrowColumn(shape: Shape): ArrowColumn {
     case 'boolean':
       return booleans
     case 'integer':
-      return shape.bits === 128 ? texts : integers(shape.bits, shape.signed)
+      return integers(shape.bits, shape.signed)
     case 'float':
       return shape.bits === 32
         ? numbers(new Float32(), length => new Float32Array(length))

@@ -10,7 +10,7 @@ import {
   Schema,
   Struct,
 } from 'apache-arrow'
-import type { Batch, QueryResult } from '../results.ts'
+import { type Batch, type QueryResult, uniqueNames } from '../results.ts'
 import { type ArrowColumn, arrowColumn } from './arrow-columns.ts'
 import { PANDAS_KEY, pandasMetadata } from './pandas-metadata.ts'
 
@@ -20,11 +20,13 @@ import { PANDAS_KEY, pandasMetadata } from './pandas-metadata.ts'
  * need a file, readers of a pipe a stream.
  */
 export async function* arrow(result: QueryResult, as: 'file' | 'stream'): AsyncGenerator<Uint8Array> {
-  const columns = result.columns.map(({ shape }) => arrowColumn(shape))
-  const fields = result.columns.map(({ name, type }, at) => {
+  const names = uniqueNames(result.columns.map(({ name }) => name))
+  const named = result.columns.map((column, at) => ({ ...column, name: names[at]! }))
+  const columns = named.map(({ shape }) => arrowColumn(shape))
+  const fields = named.map(({ name, type }, at) => {
     return new Field(name, columns[at]!.type, true, new Map([['duckdb_type', type]]))
   })
-  const schema = new Schema(fields, new Map([[PANDAS_KEY, pandasMetadata(result.columns)]]))
+  const schema = new Schema(fields, new Map([[PANDAS_KEY, pandasMetadata(named)]]))
   const pieces = new Pieces()
   const writer = (as === 'file' ? new RecordBatchFileWriter() : new RecordBatchStreamWriter()).reset(pieces, schema)
   yield pieces.take()

@@ -20,11 +20,9 @@ function pandasType(shape: Shape): PandasType {
     case 'boolean':
       return { pandas: 'bool', numpy: 'boolean' }
     case 'integer':
-      return shape.bits === 128
-        ? { pandas: 'unicode', numpy: 'object' }
-        : shape.signed
-          ? { pandas: `int${shape.bits}`, numpy: `Int${shape.bits}` }
-          : { pandas: `uint${shape.bits}`, numpy: `UInt${shape.bits}` }
+      return shape.signed
+        ? { pandas: `int${shape.bits}`, numpy: `Int${shape.bits}` }
+        : { pandas: `uint${shape.bits}`, numpy: `UInt${shape.bits}` }
     case 'float':
       return { pandas: `float${shape.bits}`, numpy: `float${shape.bits}` }
     case 'decimal':

@@ -2,7 +2,7 @@
 
 import type { Shape, TimestampUnit } from '../results.ts'
 
-const TICKS_A_SECOND: Record<TimestampUnit, bigint> = { s: 1n, ms: 1_000n, us: 1_000_000n, ns: 1_000_000_000n }
+const TICKS_A_SECOND: Record<TimestampUnit, bigint> = { us: 1_000_000n, ns: 1_000_000_000n }
 
 /** DuckDB's infinities: the largest values of 64 bits, and of 32 bits for a date. */
 const INFINITY = 2n ** 63n - 1n

@@ -24,9 +24,8 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError, type ErrorCode } from '../../../core/errors.ts'
 import { SECOND } from '../../../core/time.ts'
 import type { Connectable } from '../../connection.ts'
-import type { ResultLayout } from '../casts.ts'
 import type { QueryQueue } from '../concurrency.ts'
-import { CELLS_MEDIA_TYPE, type ErrorBody, encodeLine } from '../formats/cells.ts'
+import { CELLS_MEDIA_TYPE, type ErrorBody, encodeFrame } from '../formats/cells.ts'
 import { encode, type StreamedFormat } from '../formats/encode.ts'
 import { outlineOf } from '../guard/sql-text.ts'
 import { copyIn } from '../parquet.ts'
@@ -88,7 +87,6 @@ export const queryHandler =
 interface RequestedQuery {
   sql: string
   format: StreamedFormat | 'parquet'
-  layout: ResultLayout
   timeoutMs: number
   maxRows: number
 }
@@ -117,7 +115,6 @@ async function readQuery(request: IncomingMessage): Promise<RequestedQuery> {
   return {
     sql: body.sql,
     format,
-    layout: body.layout === 'columns' || format === 'arrow' ? 'columns' : 'rows',
     timeoutMs: bound(body.timeoutMs),
     maxRows: bound(body.maxRows),
   }
@@ -221,9 +218,9 @@ interface InSession extends Running {
 }
 
 async function sendRows({ response, query, context, connection, session }: InSession): Promise<void> {
-  const { sql, format, layout } = query
+  const { sql, format } = query
   const maxRows = Math.min(query.maxRows, context.limits.maxRows)
-  const result = await queryIn(session, { connection, sql, maxRows, layout })
+  const result = await queryIn(session, { connection, sql, maxRows })
   response.writeHead(200, {
     'Content-Type': MEDIA_TYPES.get(format),
     Trailer: `${ROWS_HEADER}, ${TRUNCATED_HEADER}`,
@@ -292,7 +289,7 @@ function sendError(response: ServerResponse, error: ConvohouseError, format?: Re
   const { code, message: what, hint, facts } = error
   const body: ErrorBody = { code, what, ...(hint !== undefined && { hint }) }
   if (response.headersSent) {
-    if (format === 'cells') response.end(encodeLine({ error: body }))
+    if (format === 'cells') response.end(encodeFrame({ error: body }))
     else response.destroy()
     return
   }
@@ -301,5 +298,5 @@ function sendError(response: ServerResponse, error: ConvohouseError, format?: Re
     'Content-Type': 'application/json',
     ...(code === 'TOO_MANY_QUERIES' && { 'Retry-After': '1' }),
   })
-  response.end(encodeLine({ error: body }))
+  response.end(`${JSON.stringify({ error: body })}\n`)
 }

@@ -6,8 +6,7 @@ import { text } from 'node:stream/consumers'
 import { notWritable } from '../../../core/disk.ts'
 import { ConvohouseError, ERRORS, type ErrorCode } from '../../../core/errors.ts'
 import { durationText, SECOND } from '../../../core/time.ts'
-import type { ResultLayout } from '../casts.ts'
-import { CELLS_MEDIA_TYPE, type CellsLine, decodeBatch, type ErrorBody, readLines } from '../formats/cells.ts'
+import { CELLS_MEDIA_TYPE, type CellsMessage, type ErrorBody, readFrames } from '../formats/cells.ts'
 import { type ParquetFile, partOf, putInPlace } from '../parquet.ts'
 import type { Batch, Column, QueryResult, Tally } from '../results.ts'
 import type { QueryLimits } from '../session.ts'
@@ -33,16 +32,14 @@ export interface HolderQuery extends Asked {
  * @throws WAREHOUSE_LOCKED when it does not answer or is of another version; WAREHOUSE_ENDED when it ends before the answer does;
  *   TOO_MANY_QUERIES, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
  */
-export async function queryHolder(
-  query: HolderQuery & { maxRows?: number; layout?: ResultLayout },
-): Promise<QueryResult> {
-  const { layout, maxRows } = query
-  const answer = await post(query, CELLS_MEDIA_TYPE, { layout, maxRows })
+export async function queryHolder(query: HolderQuery & { maxRows?: number }): Promise<QueryResult> {
+  const { maxRows } = query
+  const answer = await post(query, CELLS_MEDIA_TYPE, { maxRows })
   try {
-    const lines = readLines(answer.pieces())
-    const first = await nextLine(lines)
+    const messages = readFrames(answer.pieces())
+    const first = await nextMessage(messages)
     if (!('columns' in first)) throw ended()
-    return resultOf(answer, lines, first.columns)
+    return resultOf(answer, messages, first.columns)
   } catch (error) {
     answer.hangUp()
     throw error
@@ -95,20 +92,19 @@ async function receive(answer: Answer, part: string): Promise<number> {
   }
 }
 
-function resultOf(answer: Answer, lines: AsyncGenerator<CellsLine>, columns: Column[]): QueryResult {
+function resultOf(answer: Answer, messages: AsyncGenerator<CellsMessage>, columns: Column[]): QueryResult {
   let tally: Tally = { rows: 0, truncated: false }
   async function* batches(): AsyncGenerator<Batch> {
     try {
       for (;;) {
-        const line = await nextLine(lines)
-        if ('end' in line) {
-          tally = line.end
+        const message = await nextMessage(messages)
+        if ('end' in message) {
+          tally = message.end
           return
         }
-        if (!('batch' in line)) throw ended()
-        const batch = decodeBatch(line.batch, columns)
-        tally = { rows: tally.rows + batch.rows, truncated: false }
-        yield batch
+        if (!('batch' in message)) throw ended()
+        tally = { rows: tally.rows + message.batch.rows, truncated: false }
+        yield message.batch
       }
     } finally {
       answer.hangUp()
@@ -117,12 +113,14 @@ function resultOf(answer: Answer, lines: AsyncGenerator<CellsLine>, columns: Col
   return { columns, batches: batches(), tally: () => tally, close: async () => answer.hangUp() }
 }
 
-/** The next line. @throws the error of an error line; WAREHOUSE_ENDED where the answer ends without its last line */
-async function nextLine(lines: AsyncGenerator<CellsLine>): Promise<Exclude<CellsLine, { error: ErrorBody }>> {
-  const { value: line, done } = await lines.next()
+/** Reads the next message. @throws the error that the holder reported; WAREHOUSE_ENDED where the answer ends without its last message */
+async function nextMessage(
+  messages: AsyncGenerator<CellsMessage>,
+): Promise<Exclude<CellsMessage, { error: ErrorBody }>> {
+  const { value: message, done } = await messages.next()
   if (done) throw ended()
-  if ('error' in line) throw errorFrom(line.error)
-  return line
+  if ('error' in message) throw errorFrom(message.error)
+  return message
 }
 
 interface Answer {

@@ -1,0 +1,88 @@
+// Writing a query result to a stream: the format that it gets, a reader that lags or leaves, and errors of either side.
+import { PassThrough, Writable } from 'node:stream'
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chooseFormat, writeResult } from '../../../src/cli/output/write.ts'
+import { runQuery } from '../../../src/warehouse/query/query.ts'
+import { LATE } from '../../warehouse/query/served-warehouse.ts'
+
+let instance: DuckDBInstance
+let connection: DuckDBConnection
+
+beforeAll(async () => {
+  instance = await DuckDBInstance.create(':memory:')
+  connection = await instance.connect()
+})
+afterAll(() => {
+  connection.closeSync()
+  instance.closeSync()
+})
+
+const run = (sql: string, maxRows?: number) =>
+  runQuery({ connection, sql, timeoutMs: 20_000, ...(maxRows !== undefined && { maxRows }) })
+
+describe('a format', () => {
+  const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 80, hasColors: () => false })
+
+  it('is a table on a terminal and CSV elsewhere, unless it is chosen', () => {
+    expect(chooseFormat(undefined, terminal)).toBe('table')
+    expect(chooseFormat(undefined, new PassThrough())).toBe('csv')
+    expect(chooseFormat('ndjson', terminal)).toBe('ndjson')
+    expect(chooseFormat('parquet', new PassThrough())).toBe('parquet')
+  })
+
+  it('must be suitable for a terminal', () => {
+    expect(() => chooseFormat('arrow', terminal)).toThrow(/binary/)
+  })
+})
+
+describe('writing', () => {
+  it('is no faster than its reader', async () => {
+    const to = new PassThrough({ highWaterMark: 1_000 })
+    const written = writeResult({ result: await run('FROM range(200000)'), format: 'csv', to })
+    await new Promise(resolve => setTimeout(resolve, 100))
+    expect(to.writableLength + to.readableLength).toBeLessThan(200_000)
+    let bytes = 0
+    to.on('data', piece => {
+      bytes += piece.length
+    })
+    expect(await written).toEqual({ rows: 200_000, truncated: false })
+    expect(bytes).toBeGreaterThan(1_000_000)
+  })
+
+  it('ends quietly when the reader closes the pipe, and frees the query', async () => {
+    const epipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
+    let pieces = 0
+    const to = new Writable({ write: (_, __, done) => done(++pieces > 2 ? epipe : null) })
+    const tally = await writeResult({ result: await run('FROM range(10000000)'), format: 'ndjson', to })
+    expect(tally.rows).toBeLessThan(1_000_000)
+    await connection.run('BEGIN')
+    await connection.run('ROLLBACK')
+  })
+
+  it('ends quietly when the reader leaves during a wait for it', async () => {
+    const to = new PassThrough({ highWaterMark: 10 })
+    const written = writeResult({ result: await run('FROM range(10000000)'), format: 'csv', to })
+    await new Promise(resolve => setTimeout(resolve, 50))
+    to.destroy()
+    expect((await written).rows).toBeLessThan(1_000_000)
+  })
+
+  it('reports other errors of the stream, and those of the query', async () => {
+    const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+    const to = new Writable({ write: (_, __, done) => done(full) })
+    await expect(writeResult({ result: await run('FROM range(10)'), format: 'json', to })).rejects.toBe(full)
+    for (const format of ['csv', 'json', 'table'] as const) {
+      const written = writeResult({ result: await run(LATE), format, to: new PassThrough().resume() })
+      await expect(written).rejects.toMatchObject({ code: 'SQL_INVALID' })
+    }
+  })
+
+  it('reports that rows were cut off', async () => {
+    const to = new PassThrough().resume()
+    expect(await writeResult({ result: await run('FROM range(9)', 5), format: 'csv', to })).toEqual({
+      rows: 5,
+      truncated: true,
+    })
+  })
+})
