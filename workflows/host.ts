@@ -1,8 +1,7 @@
 // What the orchestration needs from its host: time, ids, requests from people, and a place to publish progress.
 
 import type { ErrorCode } from '../src/core/errors.ts'
-import type { Allowance } from '../src/core/governor/allowance.ts'
-import type { GovernorState } from '../src/core/governor/governor.ts'
+import type { Allowance, GovernorState } from '../src/core/governor/governor.ts'
 import type { Failure } from './steps.ts'
 
 export interface Host {

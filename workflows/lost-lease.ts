@@ -1,8 +1,9 @@
 // Lost leases: the worker that held the lease was given up, but may still be alive and sending requests to the vendor. So the lease counts
 // as held until the lease log shows that it has ended or that its process is dead, or until its deadline and one request's timeout have
 // passed. Then the orchestration recovers the lease's outcome.
-import { unobservedAnswer } from '../src/core/governor/answer.ts'
+
 import type { Grant } from '../src/core/governor/governor.ts'
+import { unobservedAnswer } from '../src/core/governor/lease-entries.ts'
 import type { Host } from './host.ts'
 import type { FetchInput, LeaseAnswers, LeaseOutcome } from './steps.ts'
 

@@ -10,8 +10,8 @@ export interface Progress {
   /** The running sync; null: none. */
   run: string | null
   phase: 'planning' | 'syncing' | 'waiting' | 'idle'
-  /** During planning: until when the sync waits for leases that others hold. Absent from older workers. */
-  heldUntilMs?: number | null
+  /** During planning: until when the sync waits for leases that others hold. */
+  heldUntilMs: number | null
   paused: boolean
   windows: number
   windowsLeft: number
@@ -20,7 +20,7 @@ export interface Progress {
   conversations: number
   requests: number
   sessions: number
-  /** `code`: the failure that paused the run; absent from older workers. */
+  /** `code`: the failure that paused the run; absent: none did. */
   waiting: { untilMs: number; reason: 'paused' | 'hour'; code?: ErrorCode } | null
   failures: Failure[]
   /** Requested syncs that have not begun. */
@@ -124,9 +124,20 @@ export const waitReason = ({ reason, code }: Pick<NonNullable<Progress['waiting'
 
 /** Progress as text for Temporal's UI, which renders Markdown. */
 export function progressMarkdown(progress: Progress): string {
-  const { run, phase, paused, waiting, windows, windowsLeft, agents, pages, conversations, sessions, failures } =
-    progress
-  const { heldUntilMs = null } = progress
+  const {
+    run,
+    phase,
+    paused,
+    waiting,
+    windows,
+    windowsLeft,
+    agents,
+    pages,
+    conversations,
+    sessions,
+    failures,
+    heldUntilMs,
+  } = progress
   const held = heldUntilMs === null ? '' : `: leases are held, until ${momentText(heldUntilMs)}`
   const until = waiting ? `: ${waitReason(waiting)}, until ${momentText(waiting.untilMs)}` : ''
   return [

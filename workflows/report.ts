@@ -70,7 +70,7 @@ export function addFinished(
     upkeep,
     checks = [],
     models = [],
-    windowsUnfinished = 0,
+    windowsUnfinished,
     active,
     unusable,
     unverified,

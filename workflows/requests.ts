@@ -1,5 +1,5 @@
 // Requests to the workflow that owns a workspace's quota: their queue, their order and their validation.
-import type { Allowance } from '../src/core/governor/allowance.ts'
+import type { Allowance } from '../src/core/governor/governor.ts'
 import type { IdsByAgent } from '../src/core/planning/id-windows.ts'
 import type { PreemptedSync } from './run.ts'
 import type { SyncRequest } from './steps.ts'

@@ -1,8 +1,8 @@
 // The Steps port: everything that the orchestration needs from the outside world, as types. Inputs and results are plain JSON:
 // references and counts, never records, never a token.
 import type { ErrorCode, ErrorKind } from '../src/core/errors.ts'
-import type { Answer } from '../src/core/governor/answer.ts'
 import type { GovernorState, Grant } from '../src/core/governor/governor.ts'
+import type { Answer } from '../src/core/governor/lease-entries.ts'
 import type { Gap } from '../src/core/planning/gaps.ts'
 import type { IdsByAgent } from '../src/core/planning/id-windows.ts'
 import type { Plan } from '../src/core/planning/planner.ts'
@@ -35,7 +35,7 @@ export interface SyncRequest {
   resources?: readonly string[]
   /** False: stop at the rate limit instead of waiting. */
   wait: boolean
-  /** Absent from older clients. */
+  /** Who requested the sync; absent: a command. */
   origin?: Origin
   /** True for syncs of watch mode or a schedule: windows that make no progress then back off. */
   unattended?: boolean
@@ -191,15 +191,15 @@ export interface SyncReport {
 export interface Finished {
   /** Records and events that were quarantined since the previous run. */
   quarantined: number
-  /** Webhook events that were refused since the previous run. Absent from older workers. */
-  refused?: number
+  /** Webhook events that were refused since the previous run. */
+  refused: number
   /** Set where organizations or teams could not be listed: the failure. */
   unnamed?: Failure
-  /** Set where the compaction or expiry of files failed: nothing of the sync depends on it. Absent from older workers. */
+  /** Set where the compaction or expiry of files failed: nothing of the sync depends on it. */
   upkeep?: Failure
-  /** Checks of the tables that have begun to fail. Absent from older workers. */
+  /** Checks of the tables that have begun to fail; absent: none. */
   checks?: FailedCheck[]
-  /** Names of the user's models that have begun to fail. Absent from older workers. */
+  /** Names of the user's models that have begun to fail; absent: none. */
   models?: string[]
   /** Number of windows that a sync without flags continues. */
   windowsUnfinished: number
@@ -228,6 +228,6 @@ export interface Steps {
   probe(input: ProbeInput): Promise<LeaseAnswers>
   /** Loads one batch: the oldest landed pages that are not loaded. */
   load(input: { workspaceId: string }): Promise<LoadOutcome>
-  /** Ends the run with this report, and returns additions to the report. Older workers return nothing. */
+  /** Ends the run with this report, and returns additions to the report; nothing where the user has declined the plan. */
   finish(input: { request: RunRef; report: SyncReport }): Promise<Finished | undefined>
 }

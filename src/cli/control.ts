@@ -1,7 +1,7 @@
 // `convohouse pause`, `resume`, `allow` and `cancel`: send a request to the owner workflow of each chosen workspace.
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
 import type { Command } from 'commander'
-import type { Allowance } from '../core/governor/allowance.ts'
+import type { Allowance } from '../core/governor/governor.ts'
 import { type Absence, awaitWorker, hasPollers } from '../run/temporal/client/await-worker.ts'
 import { connectClient } from '../run/temporal/client/connection.ts'
 import { ownerId } from '../run/temporal/client/owner.ts'

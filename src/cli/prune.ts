@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { openApp } from '../app.ts'
 import { bytes, counted } from '../core/words.ts'
-import { type Expired, expire } from '../steps/expiry.ts'
+import { type Expired, expire } from '../steps/upkeep.ts'
 import { expectWarehouse } from '../warehouse/open.ts'
 import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'

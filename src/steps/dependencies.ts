@@ -1,5 +1,4 @@
 // The resources of one workspace that the composition root opens for the steps.
-
 import type { VendorClient } from '../client/client.ts'
 import type { RefreshOn } from '../core/planning/refresh-rule.ts'
 import type { ResponseRules } from '../core/response-rules.ts'
@@ -68,4 +67,20 @@ interface WorkspaceSettings {
   sampleShare: number
   /** Maximum age of pages and of event payloads; absent: kept forever. */
   retention?: { pagesMs: number | null; eventsMs: number | null }
+}
+
+export interface CircuitBreaker {
+  /** Counts the trips. A lease may send only while the count is the same as when the lease began. */
+  trips(): number
+  trip(): void
+}
+
+export function newCircuitBreaker(): CircuitBreaker {
+  let trips = 0
+  return {
+    trips: () => trips,
+    trip() {
+      trips += 1
+    },
+  }
 }

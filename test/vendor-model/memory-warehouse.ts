@@ -2,10 +2,9 @@
 // for the warehouse where a history runs without DuckDB.
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { type Coverage, coverAll } from '../../src/core/planning/coverage.ts'
-import { type PageRange, pageRangeOf, reachingTo } from '../../src/core/planning/page-range.ts'
-import { unansweredOf } from '../../src/core/planning/unanswered-ids.ts'
 import { type CertainTime, type ClockReading, withoutUnpassedTime } from '../../src/core/planning/unpassed-time.ts'
-import { advance, coveredBy } from '../../src/core/planning/window-progress.ts'
+import { unansweredOf } from '../../src/core/planning/window-ids.ts'
+import { advance, coveredBy, type PageRange, pageRangeOf, reachingTo } from '../../src/core/planning/window-progress.ts'
 import { isById, newProgress, type WindowKind, type WindowProgress } from '../../src/core/planning/windows.ts'
 import type { ReportedUsage } from '../../src/core/quota/reported-usage.ts'
 import { readTime } from '../../src/core/time.ts'

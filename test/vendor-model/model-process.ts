@@ -5,7 +5,7 @@ import { createVendorClient } from '../../src/client/client.ts'
 import { endOf } from '../../src/core/run-record.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
-import { newCircuitBreaker } from '../../src/steps/export/circuit-breaker.ts'
+import { newCircuitBreaker } from '../../src/steps/dependencies.ts'
 import { fetchPages, probe } from '../../src/steps/export/fetch.ts'
 import { openPending } from '../../src/steps/pending.ts'
 import type { Planning } from '../../src/steps/planning/facts.ts'
@@ -141,7 +141,7 @@ function stepsOf(world: World, process: ModelProcess, planning: Planning): Steps
       pending.taken(listings)
       const endedMs = process.now()
       for (const left of endOf(report).agentsLeft ?? []) warehouse.agentsLeft.push({ ...left, endedMs })
-      return { quarantined: 0, ...missingNow(warehouse, endedMs) }
+      return { quarantined: 0, refused: 0, ...missingNow(warehouse, endedMs) }
     },
   }
 }

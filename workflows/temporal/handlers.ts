@@ -1,7 +1,6 @@
 // The messages of a workspace's owner: updates and signals that request and control syncs, and queries for followers.
 import { ApplicationFailure, defineQuery, defineSignal, defineUpdate, setHandler, uuid4 } from '@temporalio/workflow'
-import type { Allowance } from '../../src/core/governor/allowance.ts'
-import type { GovernorState } from '../../src/core/governor/governor.ts'
+import type { Allowance, GovernorState } from '../../src/core/governor/governor.ts'
 import type { IdsByAgent } from '../../src/core/planning/id-windows.ts'
 import type { PlanSummary, Progress } from '../progress.ts'
 import {

@@ -1,7 +1,6 @@
 // The owner of a workspace's quota: its input, its state, and its implementation of the orchestration's host.
 import { CancellationScope, condition, setCurrentDetails, sleep, uuid4, workflowInfo } from '@temporalio/workflow'
-import type { Allowance } from '../../src/core/governor/allowance.ts'
-import type { GovernorState } from '../../src/core/governor/governor.ts'
+import type { Allowance, GovernorState } from '../../src/core/governor/governor.ts'
 import { type Deferred, newDeferred } from '../deferred.ts'
 import type { Host } from '../host.ts'
 import { applyUpdate, type PlanSummary, type Progress, progressMarkdown } from '../progress.ts'

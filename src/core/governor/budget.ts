@@ -1,5 +1,4 @@
 // The budget of a workspace: requests and sessions left, as the governor counts them.
-
 import { PACK_SESSIONS, type QuotaState, sessionsLeft } from '../quota/quota.ts'
 import type { GovernorState } from './governor.ts'
 import { requestsLeft } from './rate-limit.ts'

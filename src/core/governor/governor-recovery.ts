@@ -9,9 +9,9 @@ import {
   type Lease,
   NONE_LOST,
   newGovernor,
+  withProbe,
 } from './governor.ts'
 import type { LeaseEntry, LeaseGranted } from './lease-entries.ts'
-import { withProbe } from './probe-times.ts'
 import { countRequest } from './rate-limit.ts'
 
 /**

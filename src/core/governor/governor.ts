@@ -15,18 +15,14 @@
 // sessions per lease in case a page bills more than expected: the lease then requests no further page, and the reserve prevents overage.
 // The reserve for new conversations covers the period's remaining days at the known rate. The first page of an agent without a known rate
 // shows it: these pages come first, use no reserve of others, and are small where many agents share few sessions.
-
 import { NO_OUTLOOK, type Outlook, updateOutlook } from '../planning/estimate.ts'
 import type { WindowKind, WindowProgress } from '../planning/windows.ts'
-import { applyUsage } from '../quota/billing-period.ts'
-import { type GrantedPeriod, grantedPeriod } from '../quota/granted-period.ts'
+import { applyUsage, type GrantedPeriod, grantedPeriod } from '../quota/billing-period.ts'
 import { countBilled, holdPending, newQuota, type QuotaState, resolvesAtMs } from '../quota/quota.ts'
 import { isVendorFailure, sanitizeAnswer } from '../quota/reported-usage.ts'
 import { MINUTE } from '../time.ts'
-import { type Allowance, raised } from './allowance.ts'
-import type { Answer } from './answer.ts'
+import type { Answer } from './lease-entries.ts'
 import { type AgentBills, pageSessions, pageSize, surpriseReserve, withPage } from './page-size.ts'
-import { nextProbeMs, withProbe } from './probe-times.ts'
 import {
   applyReportedLimit,
   countRequest,
@@ -92,7 +88,7 @@ export interface GovernorState {
   /** When the answer that caused the pause arrived. Answers to requests sent before do not end the pause. */
   pausedSinceMs: number
   pausedUntilMs: number
-  /** The lease of one request that was granted last while paused; absent in states of older versions. */
+  /** The lease of one request that was granted last while paused; absent: none was. */
   probe?: string
   rateLimit: RateLimitState
   quota: QuotaState
@@ -382,3 +378,57 @@ export function govern(state: GovernorState, event: GovernorEvent): GovernorStat
     }
   }
 }
+
+// When the vendor may be probed again: at once at first, because a contradiction is settled by one probe and a new period by two; then after
+// intervals that double with each probe of the last hour. So at most eight fit into an hour, whatever the answers say.
+
+const PROBES_AT_ONCE = 3
+/** A run waits this many sixtieths of the hour for a probe at most; otherwise the quota counts as spent. */
+const MAX_WAIT = 10
+
+/** The probes of the hour before `atMs`, and one more. */
+export const withProbe = (probes: readonly number[], atMs: number, hourMs: number): number[] => [
+  ...probes.filter(probedAtMs => probedAtMs > atMs - hourMs),
+  atMs,
+]
+
+/** The time of the next probe, ms, not before `earliestMs`; null where a run does not wait for it. */
+function nextProbeMs(
+  probes: readonly number[],
+  earliestMs: number,
+  { nowMs, hourMs }: { nowMs: number; hourMs: number },
+): number | null {
+  const recent = probes.filter(atMs => atMs > nowMs - hourMs)
+  const waits = recent.length - PROBES_AT_ONCE
+  const free = waits < 0 ? nowMs : recent.at(-1)! + (hourMs / 60) * 2 ** waits
+  const atMs = Math.max(earliestMs, free)
+  return atMs > nowMs + (MAX_WAIT * hourMs) / 60 ? null : atMs
+}
+
+// Allowances that a person grants to a running sync: limits only rise.
+
+/** Limits of a run; null: none. */
+interface Limits {
+  allowedPacks: number
+  maxRequests: number | null
+  maxSessions: number | null
+}
+
+/** Allowed overage packs, and raised limits of the run. */
+export interface Allowance {
+  packs?: number
+  requests?: number
+  sessions?: number
+}
+
+const higher = (limit: number | null, raisedTo = 0): number | null =>
+  limit === null ? null : Math.max(limit, raisedTo)
+
+const raised = (
+  { allowedPacks, maxRequests, maxSessions }: Limits,
+  { packs = 0, requests, sessions }: Allowance,
+): Limits => ({
+  allowedPacks: Math.max(allowedPacks, packs),
+  maxRequests: higher(maxRequests, requests),
+  maxSessions: higher(maxSessions, sessions),
+})

@@ -1,5 +1,5 @@
-// Entries of the lease log: each granted lease, each request's outcome, each lease's end.
-import type { Answer } from './answer.ts'
+// Entries of the lease log: each granted lease, each request's answer, each lease's end.
+import type { ReportedRateLimit, ReportedUsage } from '../quota/reported-usage.ts'
 
 export interface LeaseGranted {
   kind: 'lease'
@@ -33,3 +33,37 @@ export interface LeaseEnded {
 export type LeaseEntry = LeaseGranted | RequestMade | LeaseEnded
 
 export const momentOf = (entry: LeaseEntry): number => (entry.kind === 'request' ? entry.sentAtMs : entry.atMs)
+
+/** Times are ms of this machine's clock. */
+export interface Answer {
+  sentAtMs: number
+  receivedAtMs: number
+  /** HTTP status; null where no answer came. */
+  status: number | null
+  /** True where we aborted the request, so that its outcome is no sign of the vendor's state. */
+  givenUp?: boolean
+  /** True where no connection was made: the vendor can neither have counted nor billed the request. */
+  unsent?: boolean
+  /** True for the answer to a probe. */
+  isProbe?: boolean
+  returned: number
+  billed: number | null
+  /** Most sessions that one of the records shows; absent where there are no records. */
+  mostSessions?: number
+  usage: ReportedUsage | null
+  rateLimit: ReportedRateLimit | null
+  retryAfterMs: number | null
+}
+
+/** The answer to a request that may have been in flight when its worker was lost. Its bill is unknown. */
+export const unobservedAnswer = (nowMs: number): Answer => ({
+  sentAtMs: nowMs,
+  receivedAtMs: nowMs,
+  status: null,
+  givenUp: true,
+  returned: 0,
+  billed: null,
+  usage: null,
+  rateLimit: null,
+  retryAfterMs: null,
+})

@@ -12,7 +12,7 @@ import { newProgress, openWindow, sortOf, type WindowProgress } from './windows.
  * other ranges.
  */
 export function otherEnd({ window, gap }: WindowProgress): WindowProgress | null {
-  if (!gap || gap.elsewhere || window.gap || window.kind === 'reread') return null
+  if (!gap || gap.outOfRange || window.gap || window.kind === 'reread') return null
   const { agentId } = window
   const { fromSec, toSec, sinceMs, atMs } = gap
   const kind = window.kind === 'full' ? 'tail' : window.kind

@@ -19,7 +19,7 @@ export interface Gap {
   /** It is not asked again before this time, ms. */
   retryAtMs: number
   /** The vendor answered with records of other ranges: nothing of the agent is requested before `retryAtMs`. */
-  elsewhere?: true
+  outOfRange?: true
 }
 
 /** When a gap is asked again, ms: after 1 h · 2^tries, at most a day. */
@@ -46,3 +46,18 @@ export const isUpToDate = (
   { outcome, windowsLeft, unusable = 0, agentsLeftOut = false }: Reached,
   gaps: readonly Gap[] = [],
 ): boolean => outcome === 'done' && windowsLeft === 0 && unusable === 0 && !agentsLeftOut && gaps.length === 0
+
+/** An agent whose export answered 404 is asked again: a list that lacks it, or still names it, is no evidence. */
+const MAX_BACKOFF_MS = 7 * DAY
+
+/** When to ask again, ms: an hour after the first 404, then twice as long each time, at most a week. `refusedMs`: when it answered so, in any order. */
+export function agentBackoffUntilMs(refusedMs: readonly number[]): number {
+  const times = [...refusedMs].sort((a, b) => a - b)
+  // Several windows of one sync are refused within a short time.
+  const tries = times.filter((ms, at) => at === 0 || ms - times[at - 1]! > HOUR / 2).length
+  return tries === 0 ? 0 : times.at(-1)! + Math.min(MAX_BACKOFF_MS, HOUR * 2 ** (tries - 1))
+}
+
+/** True for an agent that is not asked yet. Ignores a time beyond the longest interval: a clock was wrong. */
+export const isBackingOff = (untilMs: number, nowMs: number): boolean =>
+  untilMs > nowMs && untilMs - nowMs <= MAX_BACKOFF_MS

@@ -25,7 +25,7 @@ const RECENT_RECORDS = 400
 const DIGESTS_KEPT = 1_000
 
 /** Events without progress from the same place after which a window ends with a gap. */
-export const MAX_VAIN = 2
+export const MAX_STALLED = 2
 /** Cursors without use after which a window is read by `ts` alone. */
 const MAX_BAD_CURSORS = 2
 /** Weighted number of consecutive empty pages in one run after which the window is left to the next run. */
@@ -70,17 +70,17 @@ function withDigest(digests: string, digest: string): string {
 }
 
 interface Judgement
-  extends Pick<WindowProgress, 'vain' | 'badCursors' | 'recentIds' | 'pageDigests' | 'idle' | 'cursor'> {
+  extends Pick<WindowProgress, 'stalled' | 'badCursors' | 'recentIds' | 'pageDigests' | 'idle' | 'cursor'> {
   /** The page brought nothing new: the window's position stays. */
-  isVain: boolean
+  isStalled: boolean
 }
 
 /** Judges a page by the records of the pages before it. `page` belongs to the generation of `progress`, or begins the next one. */
 export function judgePage(progress: WindowProgress, page: PageFacts): Judgement {
-  const { vain, badCursors, recentIds, pageDigests, idle } = progress
+  const { stalled, badCursors, recentIds, pageDigests, idle } = progress
   const prints = printsIn(page.ids ?? '')
-  if (prints.length === 0 && !page.elsewhere) {
-    const unchanged = { vain, badCursors, recentIds, pageDigests, isVain: false }
+  if (prints.length === 0 && !page.outOfRange) {
+    const unchanged = { stalled, badCursors, recentIds, pageDigests, isStalled: false }
     return { ...unchanged, idle: idle + idleWeight(page), cursor: page.cursorOut }
   }
   const known = new Set(printsIn(recentIds))
@@ -89,19 +89,19 @@ export function judgePage(progress: WindowProgress, page: PageFacts): Judgement 
   // Small pages may lie in the second at which a generation begins, which is requested once more.
   const overlaps = !isSeen && isInFirstSecond(page)
   const repeated = isSeen ? prints.length : overlaps ? 0 : prints.filter(id => known.has(id)).length
-  const isVain = page.elsewhere === true || (repeated === prints.length && page.hasMore)
+  const isStalled = page.outOfRange === true || (repeated === prints.length && page.hasMore)
   const isByCursor = page.cursorIn !== null
   const isBad = page.hasMore && (page.cursorOut === null || (isByCursor && 2 * repeated > prints.length))
   const bad = badCursors + (isBad ? 1 : 0)
   return {
-    vain: isVain ? vain + 1 : overlaps ? vain : 0,
+    stalled: isStalled ? stalled + 1 : overlaps ? stalled : 0,
     badCursors: bad,
-    recentIds: page.elsewhere ? recentIds : (recentIds + (page.ids ?? '')).slice(-RECENT_RECORDS * ID_CHARACTERS),
-    pageDigests: page.elsewhere ? pageDigests : withDigest(pageDigests, digest),
+    recentIds: page.outOfRange ? recentIds : (recentIds + (page.ids ?? '')).slice(-RECENT_RECORDS * ID_CHARACTERS),
+    pageDigests: page.outOfRange ? pageDigests : withDigest(pageDigests, digest),
     idle: 0,
     // A page that begins a generation may repeat what is known and still lead further by its cursor.
-    cursor: bad < MAX_BAD_CURSORS && !isBad && !(isVain && isByCursor) ? page.cursorOut : null,
-    isVain,
+    cursor: bad < MAX_BAD_CURSORS && !isBad && !(isStalled && isByCursor) ? page.cursorOut : null,
+    isStalled,
   }
 }
 
@@ -113,9 +113,9 @@ function isInFirstSecond({ beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
 
 /** The window's next generation after a refused cursor; null where a further one would begin at the same place again. */
 export function afterRefusedCursor(progress: WindowProgress): WindowProgress | null {
-  const { vain, badCursors } = progress
-  if (vain + 1 >= MAX_VAIN) return null
-  return { ...restarted(progress), vain: vain + 1, badCursors: badCursors + 1 }
+  const { stalled, badCursors } = progress
+  if (stalled + 1 >= MAX_STALLED) return null
+  return { ...restarted(progress), stalled: stalled + 1, badCursors: badCursors + 1 }
 }
 
 /** 1 for an empty page for which the vendor looked at nothing; 0.5 if it looked at some, or does not say. */

@@ -268,7 +268,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   if (options.mode.kind === 'selected')
     return pricedIds(agent, 'selected', options.mode.ids.get(agentId) ?? [], options)
   const open = agent.open.filter(({ window }) => !isById(window.kind) && !agent.backingOff?.includes(window.name))
-  // Windows whose pages are empty without end share the requests that a run may make in vain.
+  // Windows whose pages are empty without end share the requests that a run may make for nothing.
   const empty = open.filter(({ idle }) => idle >= MAX_IDLE_PAGES).length
   const resumed = open.map(progress =>
     priced(progress, true, agent, options, progress.idle < MAX_IDLE_PAGES ? 0 : MAX_IDLE_PAGES * (1 - 1 / empty)),
@@ -276,7 +276,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   const wanted = requestedInterval(options)
   if (wanted.from > wanted.to) return resumed
   if (options.mode.kind === 'full') return [...resumed, ...fullWindow(agent, wanted, options)]
-  const misled = (agent.gaps ?? []).filter(gap => gap.elsewhere)
+  const misled = (agent.gaps ?? []).filter(gap => gap.outOfRange)
   if (Math.max(agent.refusedUntilMs ?? 0, ...misled.map(gap => gap.retryAtMs)) > options.nowMs) return []
   const poll = pollSeconds(options.agents.length, options.requestsPerHour)
   const readable = { ...wanted, to: Math.min(wanted.to, (agent.active?.sinceSec ?? Number.POSITIVE_INFINITY) - 1) }

@@ -1,8 +1,9 @@
 // Folds landed pages into the progress of their window. The seconds that a missing page may have held are a hole: the window does not cover
 // them, and only they are planned again. What a window could not read is a hole, too, and recorded as its gap.
+
 import { type Coverage, cover, gaps, type Interval, without } from './coverage.ts'
 import { capAfter } from './failed-pages.ts'
-import { judgePage, MAX_VAIN } from './no-progress.ts'
+import { judgePage, MAX_STALLED } from './no-progress.ts'
 import { advanceIds } from './window-ids.ts'
 import { restarted } from './window-query.ts'
 import {
@@ -12,6 +13,7 @@ import {
   readingOrder,
   secondOf,
   secondWithin,
+  sortOf,
   type WindowGap,
   type WindowProgress,
 } from './windows.ts'
@@ -30,7 +32,7 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
   const begun = page.generation > progress.generation ? restarted(progress) : progress
   const { adrift: _, verifies: _verified, cap: _cap, ...next } = begun
   const requested = page.cap ?? progress.cap
-  const cap = page.elsewhere ? requested : capAfter(requested, page)
+  const cap = page.outOfRange ? requested : capAfter(requested, page)
   const placed = {
     ...next,
     ...sums,
@@ -43,12 +45,12 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
     ...(cap && { cap }),
   }
   if (byId) return { ...placed, ...advanceIds(progress, page), cursor: page.cursorOut }
-  const { isVain, ...judged } = judgePage(progress, page)
+  const { isStalled, ...judged } = judgePage(progress, page)
   const after = { ...placed, ...judged }
   if (page.unread) return withGap(after, page, page.unread)
-  if (judged.vain >= MAX_VAIN)
-    return withGap(after, page, { ...NOTHING_NEW, ...(page.elsewhere && { elsewhere: true }) })
-  if (isVain) return after
+  if (judged.stalled >= MAX_STALLED)
+    return withGap(after, page, { ...NOTHING_NEW, ...(page.outOfRange && { outOfRange: true }) })
+  if (isStalled) return after
   const moved = { ...after, lastTsMs: page.lastTsMs ?? next.lastTsMs }
   if (page.hasMore) return { ...moved, ...updateHoles(progress, page) }
   // Nothing behind the last second of a full page: it was the last one, as it said.
@@ -103,7 +105,7 @@ export function aheadOf(progress: WindowProgress): Interval {
 function withGap(
   progress: WindowProgress,
   page: PageFacts,
-  unread: NonNullable<PageFacts['unread']> & Pick<WindowGap, 'elsewhere'>,
+  unread: NonNullable<PageFacts['unread']> & Pick<WindowGap, 'outOfRange'>,
 ): WindowProgress {
   const { window, holes = [] } = progress
   const left = aheadOf(progress)
@@ -116,7 +118,7 @@ function withGap(
     atMs: page.atMs,
     tries: window.gap?.tries ?? 0,
     billedUpTo: unread.billedUpTo,
-    ...(unread.elsewhere && { elsewhere: true }),
+    ...(unread.outOfRange && { outOfRange: true }),
   }
   return { ...progress, done: true, holes: cover(holes, left), gap }
 }
@@ -186,3 +188,41 @@ function updateHoles(
 /** What a finished window covers: its range, without the holes. */
 export const coveredBy = ({ window, holes = [] }: WindowProgress): Interval[] =>
   gaps(holes, { from: window.fromSec ?? 0, to: window.toSec })
+
+/** Closed, in whole seconds; `from` null: from the beginning of time. */
+export interface PageRange extends Omit<Interval, 'from'> {
+  from: number | null
+}
+
+/**
+ * A page covers from the last conversation of the previous page to its own last one, or to the window's bound if it is the last page.
+ * Adjacent pages share the second at which they meet. A page without any `ts` may cover the rest of its window. Null for a page of ids.
+ */
+export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange | null {
+  const { window } = page
+  if (isById(window.kind)) return null
+  const bounds: PageRange = { from: window.fromSec, to: window.toSec }
+  const begins = secondWithin(window, isNextPage(before, page) ? before.lastTsMs : (page.firstTsMs ?? null))
+  const ends = page.hasMore ? secondWithin(window, page.lastTsMs) : null
+  const range =
+    sortOf(window) === 'asc'
+      ? { from: begins ?? bounds.from, to: ends ?? bounds.to }
+      : { from: ends ?? bounds.from, to: begins ?? bounds.to }
+  // A reversed range: the vendor ignored the requested order, and the page may hold any part of its window.
+  return range.from !== null && range.from > range.to ? bounds : range
+}
+
+/**
+ * Ends the range of a page (`earlier`) with which, or after which without any `ts`, the window's position `before` the next `page` was
+ * reached: conversations that the vendor skipped since then lie before the first one of the next page, or anywhere in that page's range if it
+ * has no `ts`. Unchanged if a page between is missing, or if pages did not arrive in order.
+ */
+export function reachingTo(earlier: PageRange, before: WindowProgress, page: PageFacts): PageRange {
+  const { window } = page
+  if (!isNextPage(before, page) || before.disordered) return earlier
+  const own = pageRangeOf(before, page) ?? earlier
+  const [first, reached] = [secondWithin(window, page.firstTsMs ?? null), secondWithin(window, before.lastTsMs)]
+  if (sortOf(window) === 'asc') return { ...earlier, to: Math.max(reached ?? earlier.from ?? 0, first ?? own.to) }
+  const from = first ?? own.from
+  return { ...earlier, from: from === null ? null : Math.min(reached ?? earlier.to, from) }
+}

@@ -121,7 +121,7 @@ export interface PageFacts {
   /** Number of records without a usable `ts` or `ID`; absent: none. */
   undated?: number
   /** True where the page has dated records and none lies in the window, or where the vendor says that it answers another query. */
-  elsewhere?: true
+  outOfRange?: true
   /** The limit of pages after earlier failures. */
   cap?: PageCap
   /** Why this page ends the window although not everything was read: no request from this place succeeded. */
@@ -142,7 +142,7 @@ export interface WindowGap {
   /** Sessions that requests without a readable answer may have billed for it. */
   billedUpTo: number
   /** The vendor answered with records of other ranges: until the gap is requested again, no request of the agent can be relied on. */
-  elsewhere?: true
+  outOfRange?: true
 }
 
 export interface WindowProgress {
@@ -158,7 +158,7 @@ export interface WindowProgress {
   /** Bound at which the current generation began, ms; null: the window's own bound. */
   restartMs: number | null
   /** Consecutive events without progress (`no-progress.ts`). */
-  vain: number
+  stalled: number
   /** Number of cursors that were refused, missing, repeated, or led to a page without a new record. */
   badCursors: number
   /** Fingerprints of the ids in the last pages, and of the sets of ids of all pages. */
@@ -206,7 +206,7 @@ export const newProgress = (window: Window): WindowProgress => ({
   limit: null,
   lastTsMs: null,
   restartMs: null,
-  vain: 0,
+  stalled: 0,
   badCursors: 0,
   recentIds: '',
   pageDigests: '',

@@ -20,6 +20,7 @@ import {
   includedOf,
   latestReport,
   NOTHING_REPORTED,
+  PACK_SESSIONS,
   type Period,
   periodOf,
   type QuotaState,
@@ -191,4 +192,27 @@ function withContinuedCount(quota: QuotaState): QuotaState {
   if (countGoesOn(previous.usedSessions, carried))
     return { ...quota, sinceMs: previous.sinceMs ?? quota.sinceMs, previous: null }
   return reports < FIRST_REPORTS ? quota : { ...quota, previous: null }
+}
+
+/** What a lease knows of the billing period that its sessions belong to. */
+export interface GrantedPeriod {
+  key: string | null
+  includedSessions: number
+  isIncludedReported: boolean
+  allowedPacks: number
+}
+
+export const grantedPeriod = (quota: QuotaState, allowedPacks: number): GrantedPeriod => ({
+  key: quota.key,
+  includedSessions: quota.includedSessions,
+  isIncludedReported: quota.isIncludedReported,
+  allowedPacks,
+})
+
+/** False where a report names another period than the lease's, or leaves fewer than `sessions` of it. */
+export function fitsReport(period: GrantedPeriod, usage: ReportedUsage, sessions: number): boolean {
+  const { key, allowedPacks } = period
+  if (key !== null && usage.periodKey !== null && usage.periodKey !== key) return false
+  const included = includedOf(period, usage)
+  return (reportedUsed(usage, included) ?? 0) + sessions <= included + allowedPacks * PACK_SESSIONS
 }

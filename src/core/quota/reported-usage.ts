@@ -79,7 +79,7 @@ export const sanitizeRateLimit = (limits: { [name in keyof ReportedRateLimit]?: 
   remainingHour: parseRemaining(limits.remainingHour),
 })
 
-/** Replaces implausible counts in an answer of the client, an older worker or the lease log. Its times are kept: they are our clock's. */
+/** Replaces implausible counts in an answer of the client or the lease log. Its times are kept: they are our clock's. */
 export const sanitizeAnswer = <
   A extends {
     returned: number

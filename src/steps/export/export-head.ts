@@ -78,7 +78,7 @@ export function exportHead(
   const isCut = envelope.limit !== undefined && envelope.limit < asked && envelope.data.length >= envelope.limit
   const undated = envelope.data.length - timesOf(envelope.data.filter(isStorable)).length
   // The answer to another query is kept, but does not advance this window.
-  const isElsewhere =
+  const isOutOfRange =
     !query.convoIds &&
     (misread(query, envelope.query) !== null || (times.length > 0 && !times.some(ms => isAskedFor(query, ms))))
   const facts: PageFacts = {
@@ -87,14 +87,14 @@ export function exportHead(
     sequence: progress.sequence,
     limit: asked,
     cursorIn: query.cursor ?? null,
-    cursorOut: usable && !isElsewhere ? envelope.nextCursor : null,
-    hasMore: envelope.hasMore || isElsewhere || isCut,
+    cursorOut: usable && !isOutOfRange ? envelope.nextCursor : null,
+    hasMore: envelope.hasMore || isOutOfRange || isCut,
     returned: envelope.data.length,
     scanned: envelope.scanned,
     billed: billOf(envelope.data, envelope.usage?.billableUsedThisRequest ?? null),
     atMs: fetching.clock.at(exchange.sentAtMs),
-    firstTsMs: isElsewhere ? null : (times[0] ?? null),
-    lastTsMs: isElsewhere ? null : restartPoint(progress.window, times),
+    firstTsMs: isOutOfRange ? null : (times[0] ?? null),
+    lastTsMs: isOutOfRange ? null : restartPoint(progress.window, times),
     missing: missingIds(query.convoIds, query.convoIds ? answer.records() : []),
     ...(query.convoIds
       ? { askedBefore: progress.asked, ...(isReaskingIds(progress) && { again: true }) }
@@ -102,7 +102,7 @@ export function exportHead(
           beginMs: progress.restartMs,
           ...(envelope.data.length > 0 && { ids: idPrints(envelope.data) }),
           ...(undated > 0 && { undated }),
-          ...(isElsewhere && { elsewhere: true as const }),
+          ...(isOutOfRange && { outOfRange: true as const }),
           ...(progress.cap && { cap: progress.cap }),
         }),
     ...(unread && { unread }),

@@ -2,8 +2,8 @@
 import type { HeldLease } from '../../../workflows/lost-lease.ts'
 import type { FetchInput, LeaseAnswers, LeaseOutcome, ProbeInput } from '../../../workflows/steps.ts'
 import type { FetchDependencies } from '../dependencies.ts'
+import { type CircuitBreaker, newCircuitBreaker } from '../dependencies.ts'
 import { openServerClock, type ServerClock } from '../server-clock.ts'
-import { type CircuitBreaker, newCircuitBreaker } from './circuit-breaker.ts'
 import { type Fetching, fetchPages, probe } from './fetch.ts'
 import { heldUntilMs, leaseHeldUntilMs, recoverLease } from './lease-recovery.ts'
 

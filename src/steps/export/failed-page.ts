@@ -80,7 +80,7 @@ function mayConcernPage(error: unknown): error is VendorError {
 }
 
 /** Decides how the window continues. @throws errors of landing */
-export async function pastFailedPage(failed: FailedPage): Promise<Past> {
+export async function recoverFailedPage(failed: FailedPage): Promise<Past> {
   const { progress, query, error } = failed
   if (isById(progress.window.kind) && isCode(error, 'API_NOT_FOUND', 'API_BAD_REQUEST')) return pastRefusedIds(failed)
   // Without the cursor, the next request shows whether the agent is refused, too.

@@ -6,23 +6,22 @@ import type { ExportAnswer } from '../../client/answers.ts'
 import { VendorError } from '../../client/faults.ts'
 import type { AttemptOutcome } from '../../client/http/attempts.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
-import type { Answer } from '../../core/governor/answer.ts'
 import { type Grant, SPARE_REQUESTS } from '../../core/governor/governor.ts'
+import type { Answer } from '../../core/governor/lease-entries.ts'
 import { billOf, mostSessionsShown } from '../../core/planning/estimate.ts'
 import { largestPage } from '../../core/planning/failed-pages.ts'
 import { isAtRest } from '../../core/planning/no-progress.ts'
-import { holdsOnlyOthers } from '../../core/planning/unanswered-ids.ts'
+import { holdsOnlyOthers } from '../../core/planning/window-ids.ts'
 import { advance } from '../../core/planning/window-progress.ts'
 import { nextRequest, restarted, type WindowQuery } from '../../core/planning/window-query.ts'
 import { newProgress, openWindow, type PageFacts, type WindowProgress } from '../../core/planning/windows.ts'
-import { fitsReport } from '../../core/quota/granted-period.ts'
+import { fitsReport } from '../../core/quota/billing-period.ts'
 import { DAY, EARLIEST_MS } from '../../core/time.ts'
-import type { FetchDependencies } from '../dependencies.ts'
+import type { CircuitBreaker, FetchDependencies } from '../dependencies.ts'
 import type { Pending } from '../pending.ts'
 import type { ServerClock } from '../server-clock.ts'
-import type { CircuitBreaker } from './circuit-breaker.ts'
 import { exportHead, textQuery } from './export-head.ts'
-import { pastFailedPage, selectionFails } from './failed-page.ts'
+import { recoverFailedPage, selectionFails } from './failed-page.ts'
 import { landGone } from './gone-agents.ts'
 
 export interface Fetching extends FetchDependencies {
@@ -302,7 +301,7 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
       progress = next.progress
       // Another request has failed since then, so this one was not repeated: it shows nothing about its page or its agent.
       if (fetching.breaker.trips() !== trips && isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT')) return
-      const past = await pastFailedPage({
+      const past = await recoverFailedPage({
         progress: next.progress,
         query,
         error,

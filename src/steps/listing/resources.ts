@@ -7,19 +7,28 @@
 // page, so the next sync makes it again.
 import type { Failure } from '../../../workflows/steps.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
+import { withoutBodies } from '../../catalog/resources/crawler-pages.ts'
 import { isById, type ResourceById } from '../../catalog/resources/resource.ts'
 import { type DeclaredResource, requestedBy, requestedIds } from '../../catalog/resources/resources.ts'
+import { answeredProviders, failedProviders, VOICE_PROVIDERS } from '../../catalog/resources/voices.ts'
 import { isSegment } from '../../client/address.ts'
 import { VendorError } from '../../client/faults.ts'
-import { type KnownId, knownIds, type LastRequest, lastRequested } from '../../warehouse/planning/known-ids.ts'
+import { type LogPage, readLog } from '../../client/log-pages.ts'
+import type { ErrorCode } from '../../core/errors.ts'
+import { parseCount } from '../../core/quota/reported-usage.ts'
+import {
+  type KnownId,
+  knownIds,
+  type LastRequest,
+  lastRequested,
+  newestEntrySec,
+} from '../../warehouse/planning/known-ids.ts'
 import { knownAgents } from '../../warehouse/planning/planner-queries.ts'
+import { storedProviders } from '../../warehouse/planning/voice-providers.ts'
 import type { IdsByOwner } from '../dependencies.ts'
+import { failureOf } from '../export/fetch.ts'
 import type { ResourceFetching } from '../planning/facts.ts'
-import { fetchAuditLog } from './audit-log.ts'
-import { fetchCrawlerPage } from './crawler-pages.ts'
-import { FailedRequests } from './failed-requests.ts'
 import { fetchResource, landPages, pagesOf, type ResourceListing, windowName } from './resource-pages.ts'
-import { fetchVoices, landProviders } from './voices.ts'
 
 /** Maximum of a resource's ids for which one run makes requests; the next run continues. */
 const IDS_PER_RUN = 50
@@ -189,3 +198,129 @@ const configuredIds = (setting: readonly string[] | IdsByOwner): string[][] =>
     : Object.entries(setting).flatMap(([owner, ids]) => ids.map(id => [owner, id]))
 
 const isList = (setting: readonly string[] | IdsByOwner): setting is readonly string[] => Array.isArray(setting)
+
+/** Requests a page of a crawler job, and drops its Markdown and HTML unless the configuration keeps them. @throws as `readListing` */
+async function fetchCrawlerPage(
+  fetching: ResourceFetching,
+  resource: DeclaredResource,
+  ids: readonly string[],
+): Promise<ResourceListing> {
+  const listing = await fetchResource(fetching, resource, ids)
+  if (fetching.settings.keepsCrawlerBodies) return listing
+  const pages = listing.pages.map(page => ({
+    ...page,
+    answer: { ...page.answer, parsed: withoutBodies(page.answer.parsed) },
+  }))
+  return { ...listing, pages }
+}
+
+type Answer = ResourceListing['pages'][number]['answer']
+
+/** Reads the audit log back to the newest stored entry. @throws as `readLog` */
+async function fetchAuditLog(
+  { vendor, warehouse, workspaceId, signal }: ResourceFetching,
+  resource: DeclaredResource,
+  ids: readonly string[],
+): Promise<ResourceListing> {
+  return readLog({
+    ask: ({ page, cursor, limit }) => vendor.resource({ resource, workspaceId, ids, page, cursor, limit, signal }),
+    read: logPage,
+    limit: resource.pageLimit ?? 100,
+    untilSec: await newestEntrySec(warehouse.writer, workspaceId, ids[0]!),
+  })
+}
+
+/** Null where the vendor does not have the agent. */
+function logPage({ envelope, parsed }: Answer): LogPage | null {
+  if (envelope === null) return null
+  const { nextCursorTs } = parsed as { nextCursorTs?: unknown }
+  const times = envelope.records.flatMap(({ record }) => parseCount(record.ts) ?? [])
+  return { ids: envelope.ids, times, nextCursor: parseCount(nextCursorTs) }
+}
+
+const CHANGED = 'a provider failed or answered while the pages were read, so pages may overlap or leave a gap'
+
+/** Requests the voices of all providers; the list is cut off if a provider's state changed between pages. @throws as `readListing` */
+async function fetchVoices(
+  fetching: ResourceFetching,
+  resource: DeclaredResource,
+  ids: readonly string[],
+): Promise<ResourceListing> {
+  const listing = await fetchResource(fetching, resource, ids)
+  const answered = new Set(listing.pages.map(({ answer: { parsed } }) => JSON.stringify(answeredProviders(parsed))))
+  if (answered.size < 2 || listing.cutOff) return listing
+  return { ...listing, cutOff: { issue: CHANGED, detail: CHANGED } }
+}
+
+/** Lands the providers of a list of voices. What is stored about a provider's earlier answers is kept. */
+async function landProviders(fetching: ResourceFetching, { pages }: ResourceListing): Promise<void> {
+  const { receipt, parsed, query } = pages[0]!.answer
+  const stored = await storedProviders(fetching.warehouse.writer, fetching.workspaceId)
+  const failed = failedProviders(parsed)
+  const atMs = fetching.clock.at(receipt.sentAtMs)
+  const providers = [...new Set([...(answeredProviders(parsed) ?? []), ...failed.keys()])].map(provider => {
+    const known = stored.get(provider)
+    const isFailing = failed.has(provider)
+    return {
+      provider,
+      failed: isFailing,
+      lastSuccessAt: isFailing ? (known?.successMs ?? null) : atMs,
+      lastFailureAt: isFailing ? atMs : (known?.failureMs ?? null),
+      lastError: isFailing ? failed.get(provider) : (known?.error ?? null),
+    }
+  })
+  if (providers.length === 0) return
+  const body = Buffer.from(JSON.stringify({ providers }))
+  await landPages(fetching, {
+    resource: VOICE_PROVIDERS,
+    name: windowName(VOICE_PROVIDERS, []),
+    pages: [{ receipt, body, query, removed: [] }],
+    cutOff: null,
+  })
+}
+
+/** A run stops requesting a resource after so many failures in a row. */
+const MAX_FAILURES = 3
+
+const ENDS_ALL: readonly ErrorCode[] = ['INTERRUPTED', 'API_UNAUTHORIZED', 'API_RATE_LIMITED']
+
+/** Counts the failures of a run's requests: when a resource is given up, and when the run makes no more requests. */
+class FailedRequests {
+  /** The first failure that the user should know. */
+  first: Failure | null = null
+  /** True where the run makes no more requests. */
+  isOver = false
+  private readonly inARow = new Map<string, number>()
+  private isUnanswered = false
+
+  /** True where the run makes no more requests for this resource. */
+  isGivenUp({ stream }: DeclaredResource): boolean {
+    return (this.inARow.get(stream) ?? 0) >= MAX_FAILURES
+  }
+
+  succeeded({ stream }: DeclaredResource): void {
+    this.inARow.delete(stream)
+    this.isUnanswered = false
+  }
+
+  failed(resource: DeclaredResource, error: VendorError): void {
+    const { code, facts } = error
+    this.isOver = ENDS_ALL.includes(code)
+    if (code !== 'INTERRUPTED' && code !== 'API_BAD_REQUEST') this.first ??= failureOf(error)
+    if (this.isOver) return
+    const isUnanswered = facts.status === undefined || code === 'API_TIMEOUT'
+    this.isOver = isUnanswered && this.isUnanswered
+    this.isUnanswered = isUnanswered
+    if (concernsOneId(resource, error)) return
+    const { stream } = resource
+    this.inARow.set(stream, isUnanswered ? MAX_FAILURES : (this.inARow.get(stream) ?? 0) + 1)
+  }
+}
+
+/**
+ * True for a refusal of this id alone. A 404 without the vendor's error body concerns all ids: the endpoint may be missing. A 403 concerns one
+ * where ids come from other records: they may belong to another workspace.
+ */
+const concernsOneId = (resource: DeclaredResource, error: VendorError): boolean =>
+  (['API_BAD_REQUEST', 'API_PROTOCOL'].includes(error.code) && error.facts.status !== 404) ||
+  (error.code === 'API_FORBIDDEN' && resource.ids !== undefined)

@@ -9,10 +9,10 @@ import type { GovernorState } from '../../core/governor/governor.ts'
 import { recoverGovernor } from '../../core/governor/governor-recovery.ts'
 import { type LeaseEntry, momentOf } from '../../core/governor/lease-entries.ts'
 import { storedBills } from '../../core/governor/page-size.ts'
-import { isResting, restUntilMs } from '../../core/planning/agent-rest.ts'
 import { needsConsent } from '../../core/planning/consent.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import { agentsLeft, type FullExport, newestFullExports } from '../../core/planning/full-export.ts'
+import { agentBackoffUntilMs, isBackingOff } from '../../core/planning/gaps.ts'
 import { conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
 import { type PlanOptions, planWindows } from '../../core/planning/planner.ts'
 import type { ClockReading } from '../../core/planning/unpassed-time.ts'
@@ -67,7 +67,7 @@ function restingAmong(
   const resting = known.filter(({ agentId, isListed, refusedMs }) => {
     const refused = waiting.filter(({ goneAgentId }) => goneAgentId === agentId).map(head => head.sentAtServerMs)
     const isBack = ids.has(agentId) && !isListed
-    return !isBack && isResting(restUntilMs([...refusedMs, ...refused]), clock.at(now()))
+    return !isBack && isBackingOff(agentBackoffUntilMs([...refusedMs, ...refused]), clock.at(now()))
   })
   return new Set(resting.map(({ agentId }) => agentId))
 }

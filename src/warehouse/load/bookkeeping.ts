@@ -2,7 +2,7 @@
 // quarantined records. Written in the transaction that loads the records.
 
 import { CATALOG_VERSION } from '../../catalog/records.ts'
-import type { PageRange } from '../../core/planning/page-range.ts'
+import type { PageRange } from '../../core/planning/window-progress.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import type { LoadablePage } from './load-input.ts'
 import { advanceWindows, atSecond } from './window-progress.ts'

@@ -1,8 +1,7 @@
 // Advances the windows of a batch: their progress, their coverage, and the range of `ts` that each page covers. Runs in the transaction that
 // loads the pages' records.
 import { quoteText } from '../../catalog/layout.ts'
-import { type PageRange, pageRangeOf, reachingTo } from '../../core/planning/page-range.ts'
-import { advance } from '../../core/planning/window-progress.ts'
+import { advance, type PageRange, pageRangeOf, reachingTo } from '../../core/planning/window-progress.ts'
 import { isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import { addFinishedWindows, cutOutOfOrder } from '../planning/coverage.ts'

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Answer } from '../../../src/core/governor/answer.ts'
 import {
   type Decision,
   GOVERNOR_DEFAULTS,
@@ -10,6 +9,7 @@ import {
   newGovernor,
   requestLease,
 } from '../../../src/core/governor/governor.ts'
+import type { Answer } from '../../../src/core/governor/lease-entries.ts'
 import { surpriseReserve } from '../../../src/core/governor/page-size.ts'
 import { sessionsFor } from '../../../src/core/governor/session-budget.ts'
 import { MINUTE } from '../../../src/core/time.ts'

@@ -1,6 +1,6 @@
 // A model of a vendor with a quota and an hourly limit, and of workers that obey the governor's grants. Whatever happens to the
 // workers (slow, lost, killed), the model knows what the vendor counted.
-import type { Answer } from '../../../src/core/governor/answer.ts'
+
 import {
   type Decision,
   type GovernorOptions,
@@ -10,6 +10,7 @@ import {
   newGovernor,
   requestLease,
 } from '../../../src/core/governor/governor.ts'
+import type { Answer } from '../../../src/core/governor/lease-entries.ts'
 import { surpriseReserve } from '../../../src/core/governor/page-size.ts'
 import type { WindowKind } from '../../../src/core/planning/windows.ts'
 import { PACK_SESSIONS } from '../../../src/core/quota/quota.ts'

@@ -1,8 +1,7 @@
 // Ids that are requested and not returned: the vendor reports only how many it scanned.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { unansweredOf } from '../../../src/core/planning/unanswered-ids.ts'
-import { idsFitting, isReaskingIds } from '../../../src/core/planning/window-ids.ts'
+import { idsFitting, isReaskingIds, unansweredOf } from '../../../src/core/planning/window-ids.ts'
 import { advance } from '../../../src/core/planning/window-progress.ts'
 import { nextRequest } from '../../../src/core/planning/window-query.ts'
 import { newProgress, openWindow, type PageFacts, type WindowProgress } from '../../../src/core/planning/windows.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { pageRangeOf, reachingTo } from '../../../src/core/planning/page-range.ts'
-import { advance } from '../../../src/core/planning/window-progress.ts'
+import { advance, pageRangeOf, reachingTo } from '../../../src/core/planning/window-progress.ts'
 import { newProgress, openWindow, type PageFacts, type WindowKind } from '../../../src/core/planning/windows.ts'
 
 const openedAtMs = Date.UTC(2026, 5, 1)

@@ -1,10 +1,9 @@
 // A vendor whose usage reports are sometimes wrong, about the period or its usage, and processes that are killed at any point.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Answer } from '../../../src/core/governor/answer.ts'
 import { type GovernorState, govern, newGovernor, requestLease } from '../../../src/core/governor/governor.ts'
 import { recoverGovernor } from '../../../src/core/governor/governor-recovery.ts'
-import type { LeaseEntry } from '../../../src/core/governor/lease-entries.ts'
+import type { Answer, LeaseEntry } from '../../../src/core/governor/lease-entries.ts'
 import { applyUsage } from '../../../src/core/quota/billing-period.ts'
 import { newQuota, PACK_SESSIONS, type QuotaState, sessionsLeft } from '../../../src/core/quota/quota.ts'
 import { recoverQuota } from '../../../src/core/quota/quota-recovery.ts'

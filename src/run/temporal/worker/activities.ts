@@ -1,5 +1,5 @@
 // The activities: the steps as workers run them, by role. Functions create them from the worker's resources; workflows import only types.
-import { Context } from '@temporalio/activity'
+import { activityInfo, Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
 import type { ExportActivities, WarehouseActivities } from '../../../../workflows/activities.ts'
 import type { DrainFailing } from '../../../../workflows/ingest.ts'
@@ -8,9 +8,10 @@ import { type TaskLogs, warehouseSteps } from '../../../app/warehouse-steps.ts'
 import type { WorkspaceContexts } from '../../../app/workspace-context.ts'
 import type { App } from '../../../app.ts'
 import type { Config } from '../../../config.ts'
+import type { Call } from '../../../steps/export/export-steps.ts'
 import type { RunLog } from '../../../steps/run-log.ts'
 import type { PublicationNews } from '../../publishing.ts'
-import { asActivity, isActivityCurrent, type ShutdownSignals } from './activity-call.ts'
+import { asFailure } from '../failure.ts'
 import { drainForAWhile } from './drain.ts'
 import { publishingActivity } from './publish.ts'
 import type { RunLines } from './run-log-lines.ts'
@@ -109,3 +110,55 @@ async function logged<T extends Prepared>(
 
 type AskOwner = (workspaceId: string) => ReturnType<WarehouseActivities['requestSync']>
 type WarehouseSteps = Awaited<ReturnType<typeof warehouseSteps>>
+
+/** The two stages of a worker's shutdown. */
+export interface ShutdownSignals {
+  /** Finish requests in flight, send no more. */
+  stopping: AbortSignal
+  /** Abort requests in flight. */
+  aborted: AbortSignal
+}
+
+/** Heartbeats per heartbeat timeout: some may be missed, and a cancellation, which arrives in the answer to a heartbeat, arrives soon. */
+const HEARTBEATS = 10
+
+/** Asks the server whether this attempt is still current: false if it timed out or was cancelled, or if the server cannot be reached. */
+async function isActivityCurrent({ activity }: Client): Promise<boolean> {
+  try {
+    await activity.heartbeat(activityInfo().taskToken)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Runs an activity's work. Sends a heartbeat for every landed page and every tenth of the heartbeat timeout, so a frozen process is
+ * noticed. A cancelled activity finishes its request in flight and returns normally. `progress` replaces what heartbeats contain.
+ */
+async function asActivity<T>(
+  ending: ShutdownSignals,
+  work: (call: Call, progress: (details: object) => void) => Promise<T>,
+): Promise<T> {
+  const context = Context.current()
+  let pages = 0
+  let details: object | null = null
+  const beat = () => context.heartbeat(details ?? { pages })
+  const timer = setInterval(beat, (activityInfo().heartbeatTimeoutMs ?? 10_000) / HEARTBEATS)
+  const onPage = () => {
+    pages += 1
+    beat()
+  }
+  try {
+    const stopping = AbortSignal.any([context.cancellationSignal, ending.stopping])
+    const progress = (now: object) => {
+      details = now
+      beat()
+    }
+    return await work({ signal: ending.aborted, stopping, onPage }, progress)
+  } catch (error) {
+    throw asFailure(error)
+  } finally {
+    clearInterval(timer)
+  }
+}

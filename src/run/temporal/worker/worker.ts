@@ -1,5 +1,6 @@
 // A Temporal worker: runs leases (`export`), or the workflows, planning and loading beside the warehouse (`warehouse`), or both.
 
+import { hostname } from 'node:os'
 import { Client } from '@temporalio/client'
 import { type InjectedSinks, NativeConnection, Worker } from '@temporalio/worker'
 import { exportQueue, warehouseQueue } from '../../../../workflows/activities.ts'
@@ -7,25 +8,30 @@ import type { AcceptedRequest } from '../../../../workflows/requests.ts'
 import type { RunSinks } from '../../../../workflows/temporal/sinks.ts'
 import { openStores } from '../../../app/stores.ts'
 import { type TaskLogs, taskLogs } from '../../../app/warehouse-steps.ts'
-import { openWorkspaceContexts, type WorkspaceContexts, workspaceOf } from '../../../app/workspace-context.ts'
+import {
+  landingDiffers,
+  openWorkspaceContexts,
+  type WorkspaceContexts,
+  workspaceOf,
+} from '../../../app/workspace-context.ts'
 import { type App, newRunId } from '../../../app.ts'
 import { systemClock } from '../../../clock.ts'
 import type { Config } from '../../../config.ts'
 import type { ConvohouseError } from '../../../core/errors.ts'
-import { SECOND } from '../../../core/time.ts'
+import { durationText, SECOND } from '../../../core/time.ts'
 import { holderOf } from '../../../steps/export/lease-recovery.ts'
 import { publicationText, type RunningPublishing } from '../../publishing.ts'
 import { workflowCode } from '../../workflow-code.ts'
+import { POLLS_WITHIN_MS, pollersOf } from '../client/await-worker.ts'
 import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from '../client/connection.ts'
 import { askForSync } from '../client/owner.ts'
 import { scheduledSync } from '../client/schedules.ts'
 import { errorOf } from '../failure.ts'
 import { dataConverter } from '../payload-codec.ts'
 import { removePlace, storePlace } from '../worker-place.ts'
+import type { ShutdownSignals } from './activities.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
-import type { ShutdownSignals } from './activity-call.ts'
 import { ingestingTasks, startIngesting } from './drain.ts'
-import { expectOneLanding, identityOf } from './one-landing.ts'
 import { publishingTasks, startPublications } from './publish.ts'
 import { type RunLines, runLines } from './run-log-lines.ts'
 
@@ -228,4 +234,26 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
     await connection.close()
   }
   if (refused.signal.aborted && !stopping.aborted) throw refused.signal.reason
+}
+
+const ANNOUNCED = / landing (\S+)$/
+
+/** The identity of a worker of this process: `4711@host landing ID`. */
+const identityOf = (landingId: string): string => `${process.pid}@${hostname()} landing ${landingId}`
+
+/**
+ * Refuses a worker if another one holds the warehouse of another landing. If the server does not list pollers, this check is skipped:
+ * leases and loads are then refused one by one. @throws LANDING_DIFFERS
+ */
+async function expectOneLanding(
+  client: Pick<Client, 'workflowService' | 'options'>,
+  { home, temporal }: Config,
+  landingId: string,
+): Promise<void> {
+  const queue = warehouseQueue(temporal.queues)
+  const others = (await pollersOf(client, queue)) ?? []
+  const other = others.find(identity => (ANNOUNCED.exec(identity)?.[1] ?? landingId) !== landingId)
+  if (other === undefined) return
+  const within = durationText(POLLS_WITHIN_MS)
+  throw landingDiffers(home, landingId, `the worker ${other} polled ${queue} within the last ${within}`)
 }
