@@ -231,9 +231,15 @@ describe('an agent that is gone', () => {
   })
 
   it('in the middle of a run stops only its own windows, which continue when it is back', async () => {
-    const gone = scenario({ ...given, behaviours: [{ kind: 'refused', value: 404, agentId: 'a', fromMs: 800 }] })
+    const agents = ['a', 'b', 'c', 'd', 'e', 'f'].map(id => agent(id, 75, { perDay: 30 }))
+    const gone = scenario({
+      ...given,
+      agents,
+      behaviours: [{ kind: 'refused', value: 404, agentId: 'a', fromMs: 800 }],
+    })
     expect(await gone.sync()).toMatchObject({ outcome: 'done', failures: [], agentsGone: ['a'] })
     expect(gone.stored().some(key => key.startsWith('a/'))).toBe(true)
+    expect(gone.missing().every(key => key.startsWith('a/'))).toBe(true)
     gone.vendor()
     gone.wait(HOUR)
     expect(await gone.sync()).toMatchObject({ outcome: 'done', failures: [], agentsGone: [] })
