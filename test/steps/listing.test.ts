@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { exitCodeOfReport } from '../../src/cli/sync/report.ts'
 import { CANARY } from '../../src/sandbox/world/agents/secret-bearing.ts'
-import { meddlingProxy } from '../workflows/simulated/meddling-proxy.ts'
+import { observingProxy } from '../workflows/simulated/observing-proxy.ts'
 import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
@@ -38,7 +38,8 @@ describe('the listing of agents', () => {
     let down = true
     const simulated = await simulatedApp({
       sandbox: { conversations: 20 },
-      through: async sandbox => (await meddlingProxy(sandbox.url, () => undefined, { searchIsDown: () => down })).url,
+      through: ({ url }) =>
+        observingProxy(url, ({ pathname }) => (down && pathname.endsWith('/agents/search') ? 503 : undefined)),
     })
     await expect(simulated.sync()).rejects.toMatchObject({ code: 'API_UNAVAILABLE' })
     down = false

@@ -2,19 +2,19 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { EARLIEST_MS } from '../../../src/core/time.ts'
 import { openScene, TOKEN_ENV } from '../../scene.ts'
 import { isDeep } from '../../tier.ts'
-import { meddlingProxy } from '../../workflows/simulated/meddling-proxy.ts'
+import { observingProxy } from '../../workflows/simulated/observing-proxy.ts'
+import { isProbeQuery } from '../../workflows/simulated/probe.ts'
 import { inProcess } from '../in-process.ts'
 
 /** A workspace of 60 conversations, and the parameters of its export requests. */
 async function workspace() {
   const requested: URLSearchParams[] = []
-  const record = async (url: string) => {
-    const proxy = await meddlingProxy(url, ({ query }) => {
-      requested.push(query)
+  const record = (url: string) =>
+    observingProxy(url, ({ pathname, searchParams: query }) => {
+      const isProbe = isProbeQuery(query.get('fromTs'), query.get('toTs'))
+      if (pathname.endsWith('/convos/export') && !isProbe) requested.push(query)
       return undefined
     })
-    return proxy.url
-  }
   const { file, close } = await openScene({
     sandbox: { conversations: 60, agents: 1, arrivalsPerDay: 0, historyDays: 200 },
     through: ({ url }) => record(url),

@@ -1,4 +1,4 @@
-// A small vendor whose agents, conversations, listing and clock a test changes at will, also while a window is being read.
+// A small vendor whose agents, conversations and listing a test changes at will, also while a window is being read.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -23,10 +23,6 @@ export interface ModelledVendor {
   /** Answers for the pages of the listing. Default: one page with all agents. */
   listing: (page: number) => unknown
   cursors: 'offset' | 'keyset'
-  /** How far its `Date` is ahead of its clock. */
-  aheadMs: number
-  /** False: its answers have no `Date`. */
-  dates: boolean
   /** Called before an export request is answered. */
   before: (request: ModelledRequest) => void
   requests: ModelledRequest[]
@@ -59,8 +55,6 @@ export function modelledVendor(given: Iterable<[string, ModelledRecord[]]>): Mod
       hasMore: false,
     }),
     cursors: 'keyset',
-    aheadMs: 0,
-    dates: true,
     before: () => {},
     requests: [],
     billed: 0,
@@ -68,9 +62,6 @@ export function modelledVendor(given: Iterable<[string, ModelledRecord[]]>): Mod
   }
   return vendor
 }
-
-/** Agents as an answer of the listing. */
-export const listingOf = (...ids: string[]) => ({ agents: ids.map(listed), starredAgents: [], hasMore: false })
 
 /** Whole seconds as the vendor compares them. */
 const second = (ms: number): number => Math.floor(ms / 1_000)
@@ -128,9 +119,9 @@ async function start(vendor: ModelledVendor, sandbox: Sandbox): Promise<string> 
     const [status, body] = pathname.endsWith('/agents/search')
       ? [200, vendor.listing(Number(query.page ?? 1))]
       : exportAnswer(vendor, decodeURIComponent(pathname.split('/')[3]!), query)
-    const date = new Date(sandbox.clock.now() + vendor.aheadMs).toUTCString()
+    const date = new Date(sandbox.clock.now()).toUTCString()
     response.sendDate = false
-    const headers = { 'content-type': 'application/json', ...(vendor.dates && { date }) }
+    const headers = { 'content-type': 'application/json', date }
     response.writeHead(status, headers).end(JSON.stringify(body))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -1,5 +1,4 @@
 // An app on simulated time: a scene with an open warehouse, and one clock for app and sandbox.
-import { join } from 'node:path'
 import { type App, openApp, openRun } from '../../../src/app.ts'
 import type { Config, WorkspaceConfig } from '../../../src/config.ts'
 import { PLAIN_SYNC } from '../../../src/run/embedded.ts'
@@ -11,15 +10,7 @@ import type { Row } from '../../../src/warehouse/connection.ts'
 import type { ProgressUpdate } from '../../../workflows/host.ts'
 import type { Steps, SyncReport, SyncRequest } from '../../../workflows/steps.ts'
 import { syncWorkspace } from '../../../workflows/sync.ts'
-import {
-  configOf,
-  NO_REFRESH,
-  openScene,
-  type SceneRequests,
-  STILL,
-  temporaryFolder,
-  writeConfig,
-} from '../../scene.ts'
+import { NO_REFRESH, openScene, type SceneRequests, STILL } from '../../scene.ts'
 import { simulatedHost, timed } from './simulated-host.ts'
 import { type SimulatedTime, simulatedTime } from './simulated-time.ts'
 
@@ -38,8 +29,6 @@ export interface SimulatedApp extends SceneRequests {
   /** Progress updates of the last sync. */
   updates: ProgressUpdate[]
   sync(asked?: Asked, signal?: AbortSignal): Promise<SyncReport>
-  /** Syncs `count` times, `everyMs` apart, with the same steps and host. */
-  polls(options: { count: number; everyMs: number; each(report: SyncReport): void }): Promise<void>
   rows<R = Row>(sql: string): Promise<R[]>
   advance(ms: number): void
   /** Closes and reopens the warehouse, as if one process ended and another one started. */
@@ -79,18 +68,6 @@ async function discard(app: App): Promise<void> {
   // A warehouse that cannot be detached, because the test has broken it, is closed with a checkpoint.
   await writer.exclusively(detach).catch(() => {})
   await app.close()
-}
-
-/** An app to share: simulated apps that are opened with `beside` use it, each with a workspace of its own. */
-export async function emptyApp(): Promise<{ home: string; app: App; close(): Promise<void> }> {
-  const { folder, remove } = await temporaryFolder()
-  const home = join(folder, 'data')
-  const app = await openApp({ config: configOf(await writeConfig(folder, { home, url: 'http://127.0.0.1' })) })
-  const close = async () => {
-    await discard(app)
-    await remove()
-  }
-  return { home, app, close }
 }
 
 /** Opens an app on simulated time. The caller must call `end`, which closes everything and removes the folder. */
@@ -139,17 +116,6 @@ export async function openSimulatedApp(
         return steps.load(input)
       }
       return syncWorkspace(timed({ ...steps, load }, clock), host, request).finally(closeRun)
-    },
-    async polls({ count, everyMs, each }) {
-      const signal = new AbortController().signal
-      const workspace = config.workspaces[0]!
-      const { run, steps, close: closeRun } = await openRun({ config, workspace, app, signal, clock: clock.within })
-      const host = simulatedHost(clock, { signal, notify: () => {} })
-      for (let poll = 0; poll < count; poll++) {
-        sandbox.clock.advance(everyMs)
-        each(await syncWorkspace(steps, host, { ...PLAIN_SYNC, run, workspaceId: workspace.id }))
-      }
-      await closeRun()
     },
     rows: sql => app.warehouse.writer.rows(sql),
     served,

@@ -34,18 +34,6 @@ export async function warehouseTables(rows: Rows, workspaceId?: string): Promise
   return rowsOf(rows, await recordTables(rows), workspaceId)
 }
 
-/** Tables of listed resources: all columns but `extra`. */
-export async function listingTables(rows: Rows, names: readonly string[]): Promise<ExpectedTables> {
-  const tables: Tables = new Map()
-  for (const name of names) {
-    const columns = await rows(`SELECT column_name AS name, data_type AS type FROM duckdb_columns()
-      WHERE database_name = current_database() AND table_name = '${name}' AND column_name NOT IN ('workspace_id', 'extra')
-      AND column_name NOT LIKE '\\_%' ESCAPE '\\'`)
-    tables.set(name, columns as { name: string; type: string }[])
-  }
-  return rowsOf(rows, tables)
-}
-
 type Tables = Map<string, { name: string; type: string }[]>
 
 /** Reads these columns of each table; omits empty tables. */
