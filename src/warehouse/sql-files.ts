@@ -1,8 +1,11 @@
 // The bundled SQL files: `sql/` in the sources, `dist/sql` in the build. This module and its bundled copy (dist/src/bundle) both lie two
 // folders below the root, so one relative path serves both.
 import { readdirSync, readFileSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { quoteText } from '../catalog/layout.ts'
+import { diskErrorText } from '../core/disk.ts'
 import type { Params } from './connection.ts'
 
 export interface SqlFile {
@@ -31,6 +34,26 @@ export const sqlFiles = (folder: 'meta' | 'views' | 'checks' | 'reports' | 'mart
       const name = file.slice(0, -'.sql'.length)
       return { name, sql: sqlFile(`${folder}/${name}`) }
     })
+
+/** A file of the user; `problem`: why it cannot be read. */
+export interface OwnSqlFile extends SqlFile {
+  problem?: string
+}
+
+/** The `.sql` files of a folder of the user, by name. @throws the system's error if the folder cannot be read */
+export async function ownSqlFiles(folder: string): Promise<OwnSqlFile[]> {
+  const names = (await readdir(folder)).filter(name => name.endsWith('.sql')).sort()
+  return Promise.all(
+    names.map(async file => {
+      const name = file.slice(0, -'.sql'.length)
+      const path = join(folder, file)
+      return readFile(path, 'utf8').then(
+        sql => ({ name, sql }),
+        error => ({ name, sql: '', problem: `${path} cannot be read: ${diskErrorText(error)}` }),
+      )
+    }),
+  )
+}
 
 const literalOf = (value: Params[string]): string => (typeof value === 'string' ? quoteText(value) : String(value))
 

@@ -41,6 +41,8 @@ const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 /** Why DuckDB could not run it, without values. */
 export function reasonOf({ code, message }: ConvohouseError): string {
   if (code === 'SQL_REFUSED') return message
+  if (message.startsWith('Parser Error'))
+    return `it is not one SELECT that DuckDB can parse: ${ABOUT_THE_SQL.exec(message)![0]}`
   const text = ABOUT_THE_SQL.exec(message)?.[0] ?? CLASS.exec(message)?.[0]
   return text ?? 'DuckDB could not run it'
 }
@@ -121,21 +123,7 @@ export async function runCheck(rows: Rows, check: Check, range: ChangedRange | n
     return result({ outcome: 'failed', violations, examples })
   } catch (error) {
     if (isCode(error, 'QUERY_TIMEOUT')) return result({ outcome: 'timeout' })
-    if (isCode(error, 'SQL_INVALID', 'SQL_REFUSED'))
-      return result({ outcome: 'broken', error: await reasonIn(rows, check, error) })
+    if (isCode(error, 'SQL_INVALID', 'SQL_REFUSED')) return result({ outcome: 'broken', error: reasonOf(error) })
     throw error
   }
-}
-
-const NO_SUBQUERY = 'it is not one SELECT: a check returns the rows that break its rule'
-
-/** The reason, for SQL that does not parse within a check's own SELECT: DuckDB then reports a place that is not in the file. */
-async function reasonIn(rows: Rows, { sql }: Check, error: ConvohouseError): Promise<string> {
-  if (!error.message.startsWith('Parser Error')) return reasonOf(error)
-  const alone = await rows(sql).then(
-    () => null,
-    (cause: unknown) => cause,
-  )
-  if (isCode(alone, 'SQL_INVALID')) return reasonOf(alone)
-  return isCode(alone, 'SQL_REFUSED') ? `${NO_SUBQUERY} (${alone.message})` : NO_SUBQUERY
 }

@@ -70,10 +70,6 @@ export interface Mart {
 /** Types of key columns; BIGINT: of models. */
 export type KeyType = 'VARCHAR' | 'TIMESTAMPTZ' | 'DATE' | 'INTEGER' | 'BIGINT'
 
-const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'] satisfies PiiClass[]
-const SCOPES: readonly string[] = ['conversations', 'groups', 'whole'] satisfies RefreshScope[]
-const KEY_TYPES: readonly string[] = ['VARCHAR', 'TIMESTAMPTZ', 'DATE', 'INTEGER'] satisfies KeyType[]
-
 const FIELD = /^(Grain|Month|Refresh|Groups|Published by|Built from|Rows of|Joins|Shared|Use|Example|Columns):\s*(.*)$/
 
 /** Splits a header into its first paragraph and its fields; a line that names no field continues the one before. */
@@ -92,77 +88,44 @@ function fieldsOf(lines: readonly string[]): Map<string, string[]> {
   return fields
 }
 
-/** Reads one mart's file. @throws Error naming the file and the line at fault: these files are ours */
+/** Reads one mart's file. `declarations.test.ts` checks what the headers name. @throws Error for a header without a field */
 export function parseMart({ name, sql }: SqlFile): Mart {
-  const fault = (what: string): Error => new Error(`sql/marts/${name}.sql: ${what}`)
   const lines = sql.split('\n')
   const end = lines.findIndex(line => !line.startsWith('--'))
   const fields = fieldsOf(lines.slice(0, end).map(line => line.replace(/^-- ?/, '').trimEnd()))
   const text = (field: string): string => {
     const value = fields.get(field)?.join(' ').trim()
-    if (!value) throw fault(`the header has no "${field}"`)
+    if (!value) throw new Error(`sql/marts/${name}.sql: the header has no "${field}"`)
     return value
   }
   const list = (field: string): string[] => text(field).split(/,\s*/)
-  const columns = (fields.get('Columns') ?? []).map(line => parseColumn(line, fault))
-  const column = (of: string): MartColumn => {
-    const found = columns.find(each => each.name === of)
-    if (!found) throw fault(`${of} is no column`)
-    return found
-  }
-  const repeated = columns.find(({ name: of }, index) => columns.findIndex(each => each.name === of) !== index)
-  if (repeated) throw fault(`${repeated.name} is declared twice`)
-  const about = text('about')
-  if (!about.startsWith(`${name}: `)) throw fault(`the header begins with "${name}: "`)
+  const listIfAny = (field: string): string[] => (fields.has(field) ? list(field) : [])
   const grain = list('Grain')
-  const groups = fields.has('Groups') ? list('Groups') : grain
-  const publishedBy = fields.has('Published by') ? list('Published by') : grain
-  for (const key of [...grain, ...groups, ...publishedBy])
-    if (!KEY_TYPES.includes(column(key).sqlType)) throw fault(`a key column is ${KEY_TYPES.join(', ')}; ${key} is not`)
-  const joins = (fields.has('Joins') ? list('Joins') : []).map(text => {
-    const [, of, mart, key] = /^(\w+) = (\w+)\.(\w+)$/.exec(text) ?? []
-    if (of === undefined) throw fault(`"${text}" is not of the form "column = mart.column"`)
-    return { column: column(of).name, mart: mart!, key: key! }
-  })
-  const shared = (fields.has('Shared') ? list('Shared') : []).map(of => column(of).name)
-  const month = fields.has('Month') ? column(text('Month')).name : null
-  const refresh = text('Refresh')
-  if (!SCOPES.includes(refresh)) throw fault(`"Refresh" is one of ${SCOPES.join(', ')}`)
-  if (refresh !== 'groups' && fields.has('Groups')) throw fault('only a mart of groups has "Groups"')
-  // The log of such a mart names no row, so that it could not name the partition that a row was in.
-  if (refresh === 'groups' && month !== null && !publishedBy.includes(month))
-    throw fault(`${month} is not among the columns that it is published by`)
-  if (month !== null && column(month).sqlType !== 'DATE') throw fault(`${month} is no DATE`)
-  // Of a hashed key, a target would write all rows with each publication: two texts may have the same hash.
-  const personal = refresh === 'groups' && publishedBy.find(key => column(key).pii !== 'none')
-  if (personal) throw fault(`${personal} is personal: the mart is published by other columns`)
   return {
     name,
-    about: about.slice(name.length + 2).replace(/\.$/, ''),
+    about: text('about')
+      .slice(name.length + 2)
+      .replace(/\.$/, ''),
     grain,
-    month,
-    refresh: refresh as RefreshScope,
-    groups,
-    publishedBy,
+    month: fields.has('Month') ? text('Month') : null,
+    refresh: text('Refresh') as RefreshScope,
+    groups: fields.has('Groups') ? list('Groups') : grain,
+    publishedBy: fields.has('Published by') ? list('Published by') : grain,
     builtFrom: list('Built from'),
-    rowsOf: fields.has('Rows of') ? list('Rows of') : [],
-    joins,
-    shared,
+    rowsOf: listIfAny('Rows of'),
+    joins: listIfAny('Joins').map(join => {
+      const [column, mart, key] = join.split(/ = |\./)
+      return { column: column!, mart: mart!, key: key! }
+    }),
+    shared: listIfAny('Shared'),
     use: text('Use'),
     example: (fields.get('Example') ?? []).join('\n'),
-    columns,
+    columns: (fields.get('Columns') ?? []).map(line => {
+      const [column, sqlType, pii, about] = line.trim().split(/\s{2,}/)
+      return { name: column!, sqlType: sqlType!, pii: pii as PiiClass, about: about! }
+    }),
     select: lines.slice(end).join('\n'),
   }
-}
-
-function parseColumn(line: string, fault: (what: string) => Error): MartColumn {
-  const [name, sqlType, pii, about, ...more] = line.trim().split(/\s{2,}/)
-  if (about === undefined || more.length > 0)
-    throw fault(
-      `"${line.trim()}" is not a name, a type, a PII class and a description, separated by at least two spaces`,
-    )
-  if (!PII.includes(pii!)) throw fault(`${name} has the PII class ${pii}; it is one of ${PII.join(', ')}`)
-  return { name: name!, sqlType: sqlType!, pii: pii as PiiClass, about }
 }
 
 /** Each mart behind those that it is built from. */

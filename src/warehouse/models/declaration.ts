@@ -7,11 +7,7 @@
 //   -- columns:
 //   --   team_label  none  Name of the team      (separated by at least two spaces; without a line, a column is `content`)
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { PiiClass } from '../../catalog/shape.ts'
-import { diskErrorText } from '../../core/disk.ts'
-import { ConvohouseError } from '../../core/errors.ts'
 import type { SqlFile } from '../sql-files.ts'
 
 interface DeclaredColumn {
@@ -109,33 +105,4 @@ export function declaredModel({ name, sql }: SqlFile, taken: ReadonlySet<string>
   const problem = header.problem ?? problemOf(name, header, taken)
   const definition = createHash('sha256').update(sql).digest('hex').slice(0, 16)
   return { ...header, name, sql, definition, ...(problem && { problem }) }
-}
-
-/** A file of a folder; `problem`: why it cannot be read. */
-export interface ModelFile extends SqlFile {
-  problem?: string
-}
-
-/** The `.sql` files of the folder, by name. @throws MODEL_INVALID if the folder cannot be read: no model is removed then */
-export async function modelFiles(folder: string): Promise<ModelFile[]> {
-  let names: string[]
-  try {
-    names = (await readdir(folder)).filter(name => name.endsWith('.sql')).sort()
-  } catch (cause) {
-    throw new ConvohouseError('MODEL_INVALID', {
-      what: `The folder of models ${folder} cannot be read: ${diskErrorText(cause)}`,
-      hint: 'Correct `models` in the configuration (or CONVOHOUSE_MODELS). Until then the models keep their rows.',
-      cause,
-    })
-  }
-  return Promise.all(
-    names.map(async file => {
-      const name = file.slice(0, -'.sql'.length)
-      try {
-        return { name, sql: await readFile(join(folder, file), 'utf8') }
-      } catch (error) {
-        return { name, sql: '', problem: `${join(folder, file)} cannot be read: ${diskErrorText(error)}` }
-      }
-    }),
-  )
 }

@@ -2,7 +2,8 @@
 // be built keeps its former table, and stops only the models that read it.
 import { createHash, randomUUID } from 'node:crypto'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
-import { type ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
+import { diskErrorText } from '../../core/disk.ts'
+import { ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
 import { MINUTE } from '../../core/time.ts'
 import { acknowledgeWithin, registerConsumer, removeConsumer } from '../changes/consumers.ts'
 import { type LogRange, logRange } from '../changes/epoch.ts'
@@ -12,8 +13,9 @@ import type { Writer } from '../connection.ts'
 import { describedTables } from '../dictionary/dictionary.ts'
 import { replaceByKey } from '../marts/mart-tables.ts'
 import type { Warehouse } from '../open.ts'
+import { type OwnSqlFile, ownSqlFiles } from '../sql-files.ts'
 import { type Computed, computed } from './compute.ts'
-import { declaredModel, type ModelFile, modelFiles } from './declaration.ts'
+import { declaredModel } from './declaration.ts'
 import { inOrder, modelsReadBy, type PlannedModel, readBy } from './order.ts'
 import {
   type ModelOutcome,
@@ -43,6 +45,16 @@ interface Plan {
   models: readonly PlannedModel[]
 }
 
+/** The files of the models. @throws MODEL_INVALID if the folder cannot be read: no model is removed then */
+const modelFiles = (folder: string): Promise<OwnSqlFile[]> =>
+  ownSqlFiles(folder).catch(cause => {
+    throw new ConvohouseError('MODEL_INVALID', {
+      what: `The folder of models ${folder} cannot be read: ${diskErrorText(cause)}`,
+      hint: 'Correct `models` in the configuration (or CONVOHOUSE_MODELS). Until then the models keep their rows.',
+      cause,
+    })
+  })
+
 const plans = new WeakMap<Writer, Plan>()
 
 /** Names that a model must not have: of tables, views and marts. */
@@ -52,7 +64,7 @@ async function takenNames(): Promise<{ taken: Set<string>; marts: Set<string> }>
   return { taken: new Set(names.map(name => name.replace(/^marts\./, ''))), marts: new Set(marts) }
 }
 
-async function planOf({ writer, instance }: ModelOptions['warehouse'], files: readonly ModelFile[]): Promise<Plan> {
+async function planOf({ writer, instance }: ModelOptions['warehouse'], files: readonly OwnSqlFile[]): Promise<Plan> {
   const hash = createHash('sha256').update(JSON.stringify(files)).digest('hex')
   const known = plans.get(writer)
   if (known?.files === hash) return known

@@ -1,8 +1,8 @@
 // Rows of small SELECTs about the warehouse itself, as plain objects: for reports and metrics.
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { quoteText } from '../../catalog/layout.ts'
 import { SECOND } from '../../core/time.ts'
-import type { Connectable, Params, Writer } from '../connection.ts'
+import type { Connectable, Writer } from '../connection.ts'
+import { withLiterals } from '../sql-files.ts'
 import { timestampText } from './formats/time-text.ts'
 import { queryHolder } from './http/holder-client.ts'
 import { runQuery } from './query.ts'
@@ -72,10 +72,7 @@ export async function withWarehouseRows<T>(
 
 /** As `rows`, for SQL with parameters, which become literals: queries to the warehouse's holder allow none. */
 export const withParams = (rows: Rows): Pick<Writer, 'rows'> => ({
-  rows: (sql, params = {}) => {
-    const literal = (value: Params[string]) => (typeof value === 'string' ? quoteText(value) : String(value))
-    return rows(sql.replace(/\$(\w+)/g, (name, key) => (Object.hasOwn(params, key) ? literal(params[key]!) : name)))
-  },
+  rows: (sql, params = {}) => rows(withLiterals(sql, params)),
 })
 
 const rowsBy =

@@ -6,7 +6,6 @@
 
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
 import { ConvohouseError } from '../../../core/errors.ts'
-import { parseDuckdbJson } from '../duckdb-json.ts'
 import { queryError } from '../query-error.ts'
 import { functionGiven, isNameTooLong, mayBeTooDeep } from './depth.ts'
 import { isAllowedFunction, isAllowedTable, isAllowedTableFunction, looksLikeFile } from './rules.ts'
@@ -69,6 +68,18 @@ export async function prepareGuarded(connection: DuckDBConnection, guarded: Guar
   const expected = guarded.kind === 'select' ? StatementType.SELECT : StatementType.EXPLAIN
   if (statement.statementType !== expected) throw refuse('The SQL is not a SELECT.', ONLY_SELECT)
   return statement
+}
+
+/** Matches strings, which stay unchanged, and the constants that are not JSON. */
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:Infinity|NaN)/g
+
+/** Parses the JSON that DuckDB writes about SQL. Infinities and NaN become null. */
+function parseDuckdbJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return JSON.parse(text.replace(STRING_OR_NUMBER, found => (found.startsWith('"') ? found : 'null')))
+  }
 }
 
 interface Serialized {

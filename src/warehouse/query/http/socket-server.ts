@@ -3,7 +3,7 @@
 
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConvohouseError } from '../../../core/errors.ts'
@@ -80,7 +80,6 @@ export async function serveQueries({
     answers.add(answer)
   })
   server.maxConnections = MAX_CONNECTIONS
-  server.on('clientError', refuseMalformed)
   await listen(server, path)
   // A killed process may have left Parquet files there.
   await rm(scratch, { recursive: true, force: true })
@@ -106,15 +105,6 @@ async function forbidExtensions(instance: Connectable): Promise<void> {
     await connection.run('SET GLOBAL autoload_known_extensions = false')
   } finally {
     connection.closeSync()
-  }
-}
-
-function refuseMalformed({ code }: NodeJS.ErrnoException, socket: Socket): void {
-  // A response that has begun cannot be followed by another.
-  if (!socket.writable || socket.bytesWritten > 0) socket.destroy()
-  else {
-    const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request'
-    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
   }
 }
 
