@@ -9,9 +9,10 @@ import { publishedMart } from '../../../src/warehouse/changes/published-tables.t
 import { changedKeys, changesSince } from '../../../src/warehouse/changes/read-changes.ts'
 import { applyTimeZone } from '../../../src/warehouse/load/time-zone.ts'
 import { eraseRecords } from '../../../src/warehouse/maintenance/erase-records.ts'
-import { marts } from '../../../src/warehouse/marts/declarations.ts'
+import { type Mart, marts } from '../../../src/warehouse/marts/declarations.ts'
 import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
-import { rounds } from '../../tier.ts'
+import { defineMacros } from '../../../src/warehouse/marts/scope.ts'
+import { isDeep, rounds } from '../../tier.ts'
 import { applyTo, eventOf } from '../events/events-in.ts'
 import {
   AGENT,
@@ -190,11 +191,15 @@ async function perform(workspaces: readonly Workspace[], { name, of }: Operation
 }
 
 /** All rows as JSON, by one query for all marts. */
-const rowsOf = async (schema = 'marts'): Promise<unknown> => {
-  const rows = marts().map(
-    ({ name }) => `SELECT '${name}' AS mart, to_json(t)::VARCHAR AS row FROM ${schema}.${name} t`,
-  )
+const rowsOf = async (relation = ({ name }: Mart) => `marts.${name}`): Promise<unknown> => {
+  const rows = marts().map(mart => `SELECT '${mart.name}' AS mart, to_json(t)::VARCHAR AS row FROM ${relation(mart)} t`)
   return app.warehouse.writer.rows(`${rows.join(' UNION ALL ')} ORDER BY ALL`)
+}
+
+/** The rows that the SELECT of each mart returns over all rows of its tables, and of the marts that it is built from. */
+async function computedRows(): Promise<unknown> {
+  await defineMacros(app.warehouse.writer)
+  return rowsOf(mart => `(${mart.select}\n)`)
 }
 
 /** The rows of marts that are built from empty. */
@@ -213,18 +218,18 @@ async function openCopy() {
   return {
     async apply(): Promise<void> {
       const answer = await changesSince(writer, { name: 'copy', watermark })
-      for (const published of marts().map(publishedMart)) {
-        const { table, key } = published
-        const copied = `copy.${table.slice('marts.'.length)}`
-        if (answer.kind === 'refill') await writer.run(`CREATE OR REPLACE TABLE ${copied} AS FROM ${table}`)
-        else {
-          const names = key.map(({ name }) => name).join(', ')
-          await writer.run(`DELETE FROM ${copied} WHERE (${names}) IN (${changedKeys(published, answer)})`)
-          await writer.run(
-            `INSERT INTO ${copied} FROM ${table} WHERE (${names}) IN (${changedKeys(published, answer)})`,
-          )
+      const copyOf = (table: string) => `copy.${table.slice('marts.'.length)}`
+      if (answer.kind === 'refill')
+        for (const { table } of marts().map(publishedMart))
+          await writer.run(`CREATE OR REPLACE TABLE ${copyOf(table)} AS FROM ${table}`)
+      else
+        for (const { published } of answer.tables) {
+          const { table, key } = published
+          if (!table.startsWith('marts.')) continue
+          const isChanged = `(${key.map(({ name }) => name).join(', ')}) IN (${changedKeys(published, answer)})`
+          await writer.run(`DELETE FROM ${copyOf(table)} WHERE ${isChanged}`)
+          await writer.run(`INSERT INTO ${copyOf(table)} FROM ${table} WHERE ${isChanged}`)
         }
-      }
       watermark = answer.to
     },
     close: () => writer.run('DETACH copy'),
@@ -303,15 +308,18 @@ describe('marts that are brought up to date', () => {
     try {
       await copy.apply()
       let before = await rowsOf()
-      for (const [kind, operation] of Object.entries(KINDS)) {
-        await perform(workspaces, operation)
+      // Usually three kinds at once: a refresh takes as long as for one.
+      const kinds = Object.keys(KINDS)
+      const atOnce = isDeep ? 1 : 3
+      for (let first = 0; first < kinds.length; first += atOnce) {
+        const some = kinds.slice(first, first + atOnce)
+        for (const kind of some) await perform(workspaces, KINDS[kind]!)
         await refreshMarts(writer)
         await copy.apply()
         const rows = await rowsOf()
-        expect(rows, `${kind} changes something`).not.toEqual(before)
-        expect(await rowsOf('copy'), `a copy after ${kind}`).toEqual(rows)
-        expect(await rebuiltRows(), kind).toEqual(rows)
-        await copy.apply()
+        expect(rows, `${some} change something`).not.toEqual(before)
+        expect(await rowsOf(({ name }) => `copy.${name}`), `a copy after ${some}`).toEqual(rows)
+        expect(await computedRows(), some.join()).toEqual(rows)
         before = rows
       }
     } finally {
