@@ -176,7 +176,9 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     checkpoint_threshold: options.bulk ? '1MB' : '256MB',
     // Twice as fast; the rows of a table have no order of their own.
     preserve_insertion_order: 'false',
+    // A caller's SQL must not make the process download or load code.
     autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
   })
   try {
     await attachTo(instance, file)

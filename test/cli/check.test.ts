@@ -135,21 +135,14 @@ describe('convohouse check', () => {
     expect(await stored(env)).toEqual([])
   })
 
-  it('stores nothing where no workspace is configured, and says so', async () => {
-    const { home } = await scene({})
-    const env = { CONVOHOUSE_HOME: home }
-    const { code, stdout } = await inProcess(['check', 'loads_unique'], { env })
-    expect(stdout).toContain('All 1 check passed. The results are not stored, because no workspace is configured.')
-    expect(code).toBe(0)
-    expect(await stored(env)).toEqual([])
-  })
-
-  it('runs the checks that CONVOHOUSE_CHECKS names where no workspace is configured', async () => {
+  it('runs the checks that CONVOHOUSE_CHECKS names where no workspace is configured, and stores nothing', async () => {
     const { home, env } = await scene({ 'loud.sql': own('error', ALL) })
     const alone = { CONVOHOUSE_HOME: home, CONVOHOUSE_CHECKS: env.CONVOHOUSE_CHECKS }
     const { code, stdout } = await inProcess(['check'], { env: alone })
     expect(stdout).toMatch(/^loud +failed/m)
+    expect(stdout).toContain('The results are not stored, because no workspace is configured.')
     expect(code).toBe(6)
+    expect(await stored(alone)).toEqual([])
   })
 
   it('reads the folder `checks` of the configuration, which is relative to its file', async () => {

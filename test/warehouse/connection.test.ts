@@ -27,3 +27,10 @@ describe('a sync while events arrive', () => {
     expect(await writer.rows('SELECT count(*)::INTEGER AS n FROM texts')).toEqual([{ n: rows.length }])
   })
 })
+
+it('a query makes the process neither download nor load an extension', async () => {
+  const settings = await opened.warehouse.writer.rows(
+    `SELECT value FROM duckdb_settings() WHERE name IN ('autoinstall_known_extensions', 'autoload_known_extensions')`,
+  )
+  expect(settings).toEqual([{ value: 'false' }, { value: 'false' }])
+})

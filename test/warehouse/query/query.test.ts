@@ -103,10 +103,10 @@ describe('a query', () => {
   })
 
   it('ends at its timeout while nobody reads', async () => {
-    const result = await run('FROM numbers', { timeoutMs: 1_500 })
+    const result = await run('FROM numbers', { timeoutMs: 600 })
     const batches = result.batches[Symbol.asyncIterator]()
     await batches.next()
-    await new Promise(resolve => setTimeout(resolve, 1_800))
+    await new Promise(resolve => setTimeout(resolve, 800))
     await expectFree()
     await expect(batches.next()).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
   })

@@ -28,12 +28,6 @@ const DEFAULT_LIMITS: SocketLimits = {
   maxWaitMs: 30 * SECOND,
 }
 
-/** Far above the number that may wait: a connection beyond it is closed without an answer. */
-const MAX_CONNECTIONS = 512
-
-/** How long a client may take to send its request; convohouse's own sends it at once. */
-const REQUEST_WITHIN_MS = 5 * SECOND
-
 /** How long `close` waits for queries that DuckDB does not interrupt, and for clients that do not read. */
 const CLOSE_WITHIN_MS = 5 * SECOND
 
@@ -47,8 +41,6 @@ export interface QueryServer {
 /**
  * Answers queries on the data folder's socket, each on a connection of its own, until closed.
  *
- * Forbids the instance to install or load extensions by itself: a caller's SQL must not make it download code.
- *
  * @throws WAREHOUSE_LOCKED when another process answers there; HOME_UNUSABLE
  */
 export async function serveQueries({
@@ -57,7 +49,6 @@ export async function serveQueries({
   onQuery,
   ...given
 }: { home: string; instance: Connectable; onQuery?: QueryObserver } & Partial<SocketLimits>): Promise<QueryServer> {
-  await forbidExtensions(instance)
   const path = await socketPath(home)
   const limits = { ...DEFAULT_LIMITS, ...given }
   const scratch = join(home, 'query-parts')
@@ -74,12 +65,10 @@ export async function serveQueries({
   })
   const answers = new Set<Promise<void>>()
 
-  const timeouts = { requestTimeout: REQUEST_WITHIN_MS, headersTimeout: REQUEST_WITHIN_MS }
-  const server = createServer({ ...timeouts, connectionsCheckingInterval: SECOND }, (request, response) => {
+  const server = createServer((request, response) => {
     const answer = handle(request, response).finally(() => answers.delete(answer))
     answers.add(answer)
   })
-  server.maxConnections = MAX_CONNECTIONS
   await listen(server, path)
   // A killed process may have left Parquet files there.
   await rm(scratch, { recursive: true, force: true })
@@ -95,16 +84,6 @@ export async function serveQueries({
       server.closeAllConnections()
       await rm(scratch, { recursive: true, force: true })
     },
-  }
-}
-
-async function forbidExtensions(instance: Connectable): Promise<void> {
-  const connection = await instance.connect()
-  try {
-    await connection.run('SET GLOBAL autoinstall_known_extensions = false')
-    await connection.run('SET GLOBAL autoload_known_extensions = false')
-  } finally {
-    connection.closeSync()
   }
 }
 
