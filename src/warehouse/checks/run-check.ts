@@ -4,6 +4,7 @@ import { RECORD_TYPES } from '../../catalog/records.ts'
 import { type ConvohouseError, isCode } from '../../core/errors.ts'
 import { sameKeys } from '../changes/published-tables.ts'
 import { changedKeys } from '../changes/read-changes.ts'
+import { ABOUT_THE_SQL, CLASS } from '../query/query-error.ts'
 import type { Rows } from '../query/rows.ts'
 import { type Check, publishedTableOf } from './declaration.ts'
 
@@ -32,11 +33,6 @@ export interface ChangedRange {
 }
 
 const EXAMPLES = 5
-
-/** DuckDB's messages of these classes quote the SQL alone; others may quote a value. */
-const ABOUT_THE_SQL = /^(Parser|Binder|Catalog) Error: [^\n]*/
-
-const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 
 /** Why DuckDB could not run it, without values. */
 export function reasonOf({ code, message }: ConvohouseError): string {

@@ -7,7 +7,7 @@ import { counted } from '../../core/words.ts'
 import { logRange, type Watermark } from '../changes/epoch.ts'
 import { type Connectable, statementsOn } from '../connection.ts'
 import { guard } from '../query/guard/guard.ts'
-import { queryError } from '../query/query-error.ts'
+import { ABOUT_THE_SQL, CLASS, queryError } from '../query/query-error.ts'
 import type { Model } from './declaration.ts'
 import type { ModelColumn } from './stored-models.ts'
 
@@ -108,13 +108,11 @@ function columnsOf({ columns, key, shared }: Model, described: readonly { name: 
   })
 }
 
-/** SQL of a key's value as databases get it: of times outside of the years 1 to 9999 the nearest within, so that two of them are one key. */
-function targetKey(name: string, columns: readonly ModelColumn[]): string {
-  const value = quoteName(name)
+/** SQL condition: the row has no key that every target can hold. Databases clamp times outside of the years 1 to 9999. */
+function lacksKey(name: string, columns: readonly ModelColumn[]): string {
   const { sqlType } = columns.find(column => column.name === name)!
-  if (sqlType === 'DATE') return `greatest(least(${value}, DATE '9999-12-31'), DATE '0001-01-01')`
-  if (sqlType !== 'TIMESTAMPTZ') return value
-  return `greatest(least(${value}, TIMESTAMPTZ '9999-12-31 23:59:59.999999Z'), TIMESTAMPTZ '0001-01-01T00:00:00Z')`
+  if (sqlType !== 'DATE' && sqlType !== 'TIMESTAMPTZ') return `${quoteName(name)} IS NULL`
+  return `coalesce(${quoteName(name)} < DATE '0001-01-01' OR ${quoteName(name)} >= DATE '10000-01-01', true)`
 }
 
 /** @throws MODEL_FAILED if two rows have the same key, or a row has none */
@@ -123,15 +121,14 @@ async function expectKey(
   { key }: Model,
   { table, columns }: Pick<Computed, 'table' | 'columns'>,
 ): Promise<number> {
-  const nullOf = key.map(name => `${quoteName(name)} IS NULL`).join(' OR ')
-  const values = key.map(name => targetKey(name, columns)).join(', ')
-  const [counts] = await rows<Record<'rows' | 'keys' | 'nulls', string>>(`SELECT count(*)::VARCHAR AS rows,
-    count(DISTINCT (${values}, 0))::VARCHAR AS keys, (count(*) FILTER (${nullOf}))::VARCHAR AS nulls FROM ${table}`)
-  const { rows: all, keys, nulls } = counts!
+  const [counts] = await rows<Record<'rows' | 'keys' | 'lacking', string>>(`SELECT count(*)::VARCHAR AS rows,
+    count(DISTINCT (${key.map(quoteName).join(', ')}, 0))::VARCHAR AS keys,
+    (count(*) FILTER (${key.map(name => lacksKey(name, columns)).join(' OR ')}))::VARCHAR AS lacking FROM ${table}`)
+  const { rows: all, keys, lacking } = counts!
   const failed = (what: string, hint: string) => new ConvohouseError('MODEL_FAILED', { what, hint })
-  if (nulls !== '0')
+  if (lacking !== '0')
     throw failed(
-      `${nulls} of its rows have NULL in a key column`,
+      `${lacking} of its rows have NULL, or a time outside of the years 1 to 9999, in a key column`,
       'Replace it with coalesce(), or leave these rows out.',
     )
   if (keys !== all)
@@ -141,11 +138,6 @@ async function expectKey(
     )
   return Number(all)
 }
-
-/** DuckDB's messages of these classes quote the SQL alone; others may quote a value. */
-const ABOUT_THE_SQL = /^(Parser|Binder|Catalog) Error: [^\n]*/
-
-const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 
 /** The error of a model, without values. */
 function modelError(cause: unknown): ConvohouseError {

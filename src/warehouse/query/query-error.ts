@@ -6,6 +6,12 @@ import { ConvohouseError } from '../../core/errors.ts'
 /** A reader writes only spill files, so such an IO error means that it cannot spill. */
 const CANNOT_SPILL = /^IO Error: .*\.spill/s
 
+/** Matches DuckDB's messages of classes that quote the SQL alone; others may quote a value. */
+export const ABOUT_THE_SQL = /^(Parser|Binder|Catalog) Error: [^\n]*/
+
+/** Matches the class of DuckDB's message. */
+export const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
+
 /** The error to report for a failed query; an error of ours is returned unchanged. */
 export function queryError(cause: unknown): ConvohouseError {
   if (cause instanceof ConvohouseError) return cause

@@ -200,17 +200,17 @@ describe('models', () => {
       'its 3 rows have only 1 different key (workspace_id, conversation_id)',
     ],
     [
-      'times that databases cannot tell apart',
+      'a key that databases clamp',
       [
         ...['-- Rows.', '-- key: t', '-- columns:', '--   t  none  Time'],
-        `SELECT unnest([TIMESTAMPTZ 'infinity', '9999-12-31 23:59:59.999999+00', '2026-01-01']) AS t`,
+        `SELECT unnest([TIMESTAMPTZ 'infinity', '10000-01-01 00:00:00+00', '0001-01-01 (BC) 00:00:00+00', '2026-01-01']) AS t`,
       ],
-      'its 3 rows have only 2 different keys (t)',
+      '3 of its rows have NULL, or a time outside of the years 1 to 9999, in a key column',
     ],
     [
       'a key that is NULL',
       [...HEADER, ...KEYS, `SELECT '' AS workspace_id, NULL::VARCHAR AS conversation_id`],
-      '1 of its rows have NULL in a key column',
+      '1 of its rows have NULL, or a time outside',
     ],
     [
       'a key of another type',
