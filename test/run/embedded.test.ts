@@ -77,6 +77,18 @@ describe('a plan', () => {
 })
 
 describe('a sync', () => {
+  it('bills nothing again after the warehouse was deleted: its tables do not tell where the conversations end', async () => {
+    const simulated = await simulatedApp({ sandbox: { conversations: 60, arrivalsPerDay: 0 } })
+    const first = await syncOnce(embedded(simulated))
+    expect(first!.sessions).toBeGreaterThan(50)
+    await simulated.close()
+    await rm(join(simulated.config.home, 'warehouse.duckdb'))
+    await simulated.restart()
+    simulated.sandbox.clock.advance(60 * MINUTE)
+    expect(await syncOnce(embedded(simulated))).toMatchObject({ outcome: 'done', sessions: 0 })
+    expect(await simulated.rows('SELECT count(*)::INTEGER AS n FROM conversations')).toEqual([{ n: first!.conversations }])
+  })
+
   it('ends when it is stopped, after its pages in flight have landed', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 600, latencyMs: 30 },

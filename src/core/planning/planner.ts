@@ -56,7 +56,7 @@ export interface AgentFacts {
   /** Ranges that could not be read, in `coverage` or not. */
   gaps?: readonly Gap[]
   /** The last second that may hold a conversation, as far as pages have shown; null: none has. Absent: not known. */
-  seenThroughSec?: number | null
+  seenThroughSec?: number | null | undefined
   /** The vendor refuses the agent: nothing is requested before this time, ms. */
   refusedUntilMs?: number
   density: Density | null

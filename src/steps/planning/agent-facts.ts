@@ -89,8 +89,10 @@ export function factsOf(options: {
   active: readonly ({ agentId: string } & ActiveConversations)[]
   stored: ReadonlyMap<string, readonly StoredDay[]>
   selected: boolean
-  /** The last second of each agent that may hold a conversation. */
+  /** The last second of each agent that may hold a conversation, in the tables. */
   seenThrough: ReadonlyMap<string, number>
+  /** Agents with landed pages that are not loaded, so that the tables do not tell where their conversations end. */
+  unloaded: ReadonlySet<string>
   /** Until when nothing is requested for an agent, ms. */
   refusedUntilMs: ReadonlyMap<string, number>
 }): AgentFacts[] {
@@ -113,7 +115,7 @@ export function factsOf(options: {
     open: open.get(agentId) ?? [],
     backingOff: resting.filter(window => window.agentId === agentId).map(({ window }) => window),
     gaps: gaps.filter(gap => gap.agentId === agentId),
-    seenThroughSec: options.seenThrough.get(agentId) ?? null,
+    seenThroughSec: options.unloaded.has(agentId) ? undefined : (options.seenThrough.get(agentId) ?? null),
     refusedUntilMs: options.refusedUntilMs.get(agentId) ?? 0,
     density: densities.get(agentId) ?? null,
     full: full.filter(({ window }) => window.agentId === agentId),

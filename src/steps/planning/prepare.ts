@@ -309,6 +309,7 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
       selected: request.mode === 'selected',
       refusedUntilMs: await refusedUntilMs(fetching, request),
       seenThrough: await facts.seenThrough(nowMs),
+      unloaded: new Set(fetching.pending.all().flatMap(({ head }) => head.place.agentId ?? [])),
     }),
     nowMs,
     settleMs,
