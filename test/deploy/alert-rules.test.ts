@@ -14,7 +14,7 @@ const FILE = join(ROOT, 'docs/alerts.yml')
 interface Rule {
   alert: string
   expr: string
-  annotations: { summary: string }
+  annotations: { summary: string; description: string }
 }
 
 const { groups } = parse(readFileSync(FILE, 'utf8')) as { groups: { name: string; rules: Rule[] }[] }
@@ -153,7 +153,7 @@ const testOf = ({ name, series, firing }: Case) => ({
     alertname: rule.alert,
     exp_alerts: (firing[rule.alert] ?? []).map(labels => ({
       exp_labels: labels,
-      exp_annotations: { summary: summaryOf(rule, labels) },
+      exp_annotations: { ...rule.annotations, summary: summaryOf(rule, labels) },
     })),
   })),
 })
@@ -235,7 +235,7 @@ await describeWithPromtool('the example alerts', promtool => {
   })
 
   it('use only documented metrics', () => {
-    const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+    const page = readFileSync(join(ROOT, 'docs/telemetry.md'), 'utf8')
     const asked = new Set(rules.flatMap(({ expr }) => expr.match(/convohouse_\w+/g) ?? []))
     expect(asked.size).toBeGreaterThan(8)
     expect([...asked].filter(name => !page.includes(`| \`${name}\` |`))).toEqual([])

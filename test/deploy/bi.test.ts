@@ -136,7 +136,7 @@ const expressions = queryPanels(readDashboard('pipeline')).flatMap(({ targets })
 describe('the dashboard of the pipeline', () => {
   it('asks for metrics and labels that are documented, which a test compares with those that are served', () => {
     const documented = new Map(
-      [...read('docs/operations.md').matchAll(/^\| `(convohouse_\w+)` \| \w+ \| ([^|]*)\|/gm)].map(
+      [...read('docs/telemetry.md').matchAll(/^\| `(convohouse_\w+)` \| \w+ \| ([^|]*)\|/gm)].map(
         ([, metric, labels]) => [metric!, [...labels!.matchAll(/`(\w+)`/g)].map(([, label]) => label!)],
       ),
     )

@@ -86,7 +86,9 @@ describe('a sync', () => {
     await simulated.restart()
     simulated.sandbox.clock.advance(60 * MINUTE)
     expect(await syncOnce(embedded(simulated))).toMatchObject({ outcome: 'done', sessions: 0 })
-    expect(await simulated.rows('SELECT count(*)::INTEGER AS n FROM conversations')).toEqual([{ n: first!.conversations }])
+    expect(await simulated.rows('SELECT count(*)::INTEGER AS n FROM conversations')).toEqual([
+      { n: first!.conversations },
+    ])
   })
 
   it('ends when it is stopped, after its pages in flight have landed', async () => {
