@@ -1,6 +1,6 @@
 // The writing connection. All writes of the process go through it, one piece of work at a time.
 import { type DuckDBConnection, DuckDBTimestampTZValue } from '@duckdb/node-api'
-import { quoteText } from '../catalog/layout.ts'
+import { quoteName, quoteText } from '../catalog/layout.ts'
 import { needsReattach, warehouseFault } from './fault.ts'
 
 // Texts of times in rows are UTC, whatever zone the machine has.
@@ -19,8 +19,8 @@ export type Params = Record<string, string | number | boolean | null>
 export interface Writer {
   run(sql: string, params?: Params): Promise<void>
   rows<R = Row>(sql: string, params?: Params): Promise<R[]>
-  /** Appends plain objects to a table. `columns` gives the SQL type of each column (`['VARCHAR']`: a list); times are ISO text or null. */
-  append(table: string, columns: Record<string, string | [string]>, rows: Row[]): Promise<void>
+  /** Appends plain objects to a table of the open warehouse, by the names of its columns; times are ISO text or null. */
+  append(table: string, rows: readonly Row[]): Promise<void>
   /** Fills a temporary table of text columns, in a third of the time that `append` takes for texts of kilobytes. */
   appendTexts(table: string, rows: readonly (readonly (string | null)[])[]): Promise<void>
   /**
@@ -106,18 +106,36 @@ export function openWriter(
     return turn
   }
 
+  async function rows<R>(sql: string, params: Params = {}): Promise<R[]> {
+    const reader = await inTurn(() => connection.runAndReadAll(sql, params))
+    return reader.getRowObjectsJson() as R[]
+  }
+
+  /** Types of the columns of tables that rows were appended to. No table of one name changes its columns while the file is open. */
+  const columnTypes = new Map<string, Record<string, string>>()
+  async function typesOf(table: string): Promise<Record<string, string>> {
+    const known = columnTypes.get(table)
+    if (known) return known
+    const columns = await rows<{ name: string; type: string }>(
+      `SELECT column_name AS name, column_type AS type FROM (DESCRIBE ${table})`,
+    )
+    const types = Object.fromEntries(columns.map(({ name, type }) => [name, type]))
+    columnTypes.set(table, types)
+    return types
+  }
+
   return {
     run,
-    async rows<R>(sql: string, params: Params = {}) {
-      const reader = await inTurn(() => connection.runAndReadAll(sql, params))
-      return reader.getRowObjectsJson() as R[]
-    },
-    async append(table, columns, rows) {
-      if (rows.length === 0) return
-      const names = Object.keys(columns).map(name => `"${name}"`)
-      const shape = quoteText(JSON.stringify([columns]))
+    rows,
+    async append(table, appended) {
+      if (appended.length === 0) return
+      const given = new Set(appended.flatMap(row => Object.keys(row)))
+      const columns = Object.entries(await typesOf(table)).filter(([name]) => given.has(name))
+      const names = columns.map(([name]) => quoteName(name))
+      const shapes = columns.map(([name, type]) => [name, type.endsWith('[]') ? [type.slice(0, -2)] : type])
+      const shape = quoteText(JSON.stringify([Object.fromEntries(shapes)]))
       // A literal, because DuckDB plans a statement twice if the type of a parameter is unknown before it is bound.
-      const json = quoteText(wellFormed(JSON.stringify(rows)))
+      const json = quoteText(wellFormed(JSON.stringify(appended)))
       await run(
         `INSERT INTO ${table} (${names.join(', ')}) SELECT unnest(from_json(${json}, ${shape}), max_depth := 2)`,
       )

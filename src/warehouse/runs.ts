@@ -2,31 +2,6 @@
 import type { RunEnd, RunRecord } from '../core/run-record.ts'
 import { iso, type Params, type Writer } from './connection.ts'
 
-const [text, at, count] = ['VARCHAR', 'TIMESTAMPTZ', 'BIGINT']
-const COLUMNS = {
-  workspace_id: text,
-  run: text,
-  started_at: at,
-  ended_at: at,
-  outcome: text,
-  requests: count,
-  sessions: count,
-  pages: count,
-  conversations: count,
-  origin: text,
-  host: text,
-  pid: count,
-  seen_at: at,
-  paused_at: at,
-  error_code: text,
-  error: text,
-  hint: text,
-  quarantined: count,
-  webhooks_refused: count,
-  success: 'BOOLEAN',
-  agents_left: 'JSON',
-}
-
 /** A run that can still end. On Temporal a preempted run continues: its row has its progress at the preemption. */
 const NOT_ENDED = "(ended_at IS NULL OR outcome = 'preempted')"
 
@@ -58,7 +33,7 @@ export const beginRun = (
     if (updated.length > 0) return false
     const ended = await writer.rows(`SELECT 1 FROM _runs WHERE ${ROW}`, params)
     if (ended.length > 0) return false
-    await writer.append('_runs', COLUMNS, [{ workspace_id: workspaceId, seen_at: iso(nowMs), ...columnsOf(run) }])
+    await writer.append('_runs', [{ workspace_id: workspaceId, seen_at: iso(nowMs), ...columnsOf(run) }])
     return true
   })
 
@@ -89,7 +64,7 @@ export const updateRun = (
 /** SET list of these columns, each set from the parameter of the same name. */
 const assignments = (values: Params): string =>
   Object.keys(values)
-    .map(column => `${column} = $${column}::${COLUMNS[column as keyof typeof COLUMNS]}`)
+    .map(column => `${column} = $${column}`)
     .join(', ')
 
 /** Completes a run's row. @returns false if there is none, or, with `unlessEnded`, if it had ended already */
@@ -171,7 +146,6 @@ export const insertRuns = (writer: Writer, workspaceId: string, runs: readonly R
   writer.transaction(() =>
     writer.append(
       '_runs',
-      COLUMNS,
       runs.map(run => ({ ...columnsOf(run), workspace_id: workspaceId })),
     ),
   )
@@ -182,12 +156,12 @@ export async function copyRuns(from: Writer, to: Writer): Promise<void> {
   await to.transaction(async () => {
     for (const { workspace_id, run } of rows)
       await to.run(`DELETE FROM _runs WHERE ${ROW}`, { workspace: workspace_id, run })
-    await to.append('_runs', COLUMNS, rows)
+    await to.append('_runs', rows)
   })
   const dropped = await from.rows<Record<'workspace_id', string>>('SELECT * FROM _full_exports_dropped')
   await to.transaction(async () => {
     for (const { workspace_id } of dropped)
       await to.run('DELETE FROM _full_exports_dropped WHERE workspace_id = $workspace', { workspace: workspace_id })
-    await to.append('_full_exports_dropped', { workspace_id: text, planned_until: at }, dropped)
+    await to.append('_full_exports_dropped', dropped)
   })
 }

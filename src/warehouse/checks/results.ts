@@ -86,24 +86,6 @@ export function merged(before: StoredResult | undefined, ran: Ran, at: { nowMs: 
   return { ...own, ...result, checkedAt, fullAt, position }
 }
 
-const COLUMNS = {
-  name: 'VARCHAR',
-  about: 'VARCHAR',
-  table_name: 'VARCHAR',
-  severity: 'VARCHAR',
-  blocks: 'BOOLEAN',
-  outcome: 'VARCHAR',
-  scope: 'VARCHAR',
-  violations: 'BIGINT',
-  examples: 'VARCHAR',
-  error: 'VARCHAR',
-  checked_at: 'TIMESTAMPTZ',
-  duration_ms: 'BIGINT',
-  full_at: 'TIMESTAMPTZ',
-  epoch: 'VARCHAR',
-  seq: 'BIGINT',
-}
-
 const rowOf = ({ table, examples, checkedAt, fullAt, durationMs, position, ...result }: StoredResult) => ({
   ...result,
   ...position,
@@ -118,5 +100,5 @@ const rowOf = ({ table, examples, checkedAt, fullAt, durationMs, position, ...re
 export const storeResults = (writer: Writer, results: readonly StoredResult[]): Promise<void> =>
   writer.transaction(async () => {
     await writer.run('DELETE FROM _checks')
-    await writer.append('_checks', COLUMNS, results.map(rowOf))
+    await writer.append('_checks', results.map(rowOf))
   })

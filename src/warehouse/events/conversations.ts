@@ -56,15 +56,11 @@ type ConversationEvent = IncomingEvent & { conversation: NonNullable<IncomingEve
 const isOfConversation = (event: IncomingEvent): event is ConversationEvent => event.conversation !== null
 
 async function stageTouched(writer: Writer, events: readonly ConversationEvent[]): Promise<void> {
-  const columns = {
-    ...{ agent_id: 'VARCHAR', conversation_id: 'VARCHAR' },
-    ...{ as_of: 'TIMESTAMPTZ', fetched_at: 'TIMESTAMPTZ', outdates: 'BOOLEAN' },
-  }
-  const declared = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
-  await writer.run(`CREATE OR REPLACE TEMP TABLE touched (${declared.join(', ')})`)
+  await writer.run(
+    'CREATE OR REPLACE TEMP TABLE touched (agent_id VARCHAR, conversation_id VARCHAR, as_of TIMESTAMPTZ, fetched_at TIMESTAMPTZ, outdates BOOLEAN)',
+  )
   await writer.append(
     'touched',
-    columns,
     events.map(event => ({
       agent_id: event.conversation.agentId,
       conversation_id: event.conversation.id,

@@ -151,7 +151,7 @@ async function stagePatched(writer: Writer, { layout, workspaceId }: Options): P
     return { agent_id: JSON.parse(agent), keys: Object.keys(values), record: write(record) }
   })
   await writer.run('CREATE OR REPLACE TEMP TABLE partial (agent_id VARCHAR, keys VARCHAR[], record VARCHAR)')
-  await writer.append('partial', { agent_id: 'VARCHAR', keys: ['VARCHAR'], record: 'VARCHAR' }, rows)
+  await writer.append('partial', rows)
   const struct = quoteText(JSON.stringify(recordStruct(sentFields(layout.record), {})))
   await writer.run(`CREATE OR REPLACE TEMP TABLE patch_stage AS
     SELECT agent_id AS "__agent", keys AS "__keys", _record AS "__record", d.* FROM (

@@ -7,48 +7,6 @@ import { iso, type Row, type Writer } from '../connection.ts'
 import type { LoadablePage } from './load-input.ts'
 import { advanceWindows, atSecond } from './window-progress.ts'
 
-const T = 'VARCHAR'
-const N = 'BIGINT'
-const AT = 'TIMESTAMPTZ'
-
-const COLUMNS = {
-  _loads: { workspace_id: T, file: T, stream: T, records: N, coerced: 'BOOLEAN', catalog_version: N, loaded_at: AT },
-  _requests: {
-    workspace_id: T,
-    file: T,
-    run: T,
-    stream: T,
-    agent_id: T,
-    window_name: T,
-    sent_at: AT,
-    duration_ms: N,
-    status: N,
-    returned: N,
-    scanned: N,
-    billed_sessions: N,
-    body_bytes: N,
-    kind: T,
-    from_at: AT,
-    to_at: AT,
-    log_id: T,
-    usage_summary: T,
-    export_request_count: N,
-  },
-  _quota: {
-    workspace_id: T,
-    reported_at: AT,
-    period_key: T,
-    used_sessions: N,
-    included_sessions: N,
-    remaining_sessions: N,
-    overage_sessions: N,
-    overage_packs: N,
-    requests_per_hour: N,
-    remaining_requests: N,
-  },
-  _quarantine: { workspace_id: T, record: T, file: T, element: N, reason: T, quarantined_at: AT },
-} as const
-
 export interface LoadedFile {
   page: LoadablePage
   records: number
@@ -106,7 +64,6 @@ export async function writeBookkeeping(
   const pages = files.map(file => file.page)
   await writer.append(
     '_loads',
-    COLUMNS._loads,
     files.map(({ page, records, coerced }) => ({
       workspace_id: workspaceId,
       file: page.address,
@@ -120,12 +77,10 @@ export async function writeBookkeeping(
   const ranges = await advanceWindows(writer, workspaceId, pages)
   await writer.append(
     '_requests',
-    COLUMNS._requests,
     pages.map(page => requestRow(workspaceId, page, ranges.get(page) ?? null)),
   )
   await writer.append(
     '_quota',
-    COLUMNS._quota,
     pages.flatMap(page => quotaRow(workspaceId, page)),
   )
   const unreadable = files.flatMap(({ page, unreadable: found }) => found.map(one => ({ ...one, file: page.address })))
@@ -140,7 +95,6 @@ export const quarantine = (
 ): Promise<void> =>
   writer.append(
     '_quarantine',
-    COLUMNS._quarantine,
     unreadable.map(({ file, element, reason }) => ({
       workspace_id: workspaceId,
       record,

@@ -111,27 +111,15 @@ export const cutOffIssue = (record: RecordType, why: string): Issue & Counted =>
   count: 1,
 })
 
-const T = 'VARCHAR'
-const DRIFT = {
-  workspace_id: T,
-  record: T,
-  path: T,
-  seen: T,
-  occurrences: 'BIGINT',
-  first_seen: 'TIMESTAMPTZ',
-  last_seen: 'TIMESTAMPTZ',
-  example_file: T,
-}
-const ISSUES = { ...DRIFT, issue: T, declared: T }
-
 async function mergeInto(writer: Writer, table: '_drift' | '_issues', rows: Row[]): Promise<void> {
   if (rows.length === 0) return
-  await writer.run(`CREATE OR REPLACE TEMP TABLE findings AS SELECT * FROM ${table} LIMIT 0`)
-  await writer.append('findings', table === '_drift' ? DRIFT : ISSUES, rows)
+  const findings = `findings${table}`
+  await writer.run(`CREATE OR REPLACE TEMP TABLE ${findings} AS SELECT * FROM ${table} LIMIT 0`)
+  await writer.append(findings, rows)
   const same = `f.workspace_id = o.workspace_id AND f.record = o.record AND f.path = o.path${table === '_issues' ? ' AND f.issue = o.issue' : ''}`
   // The example is the earliest page with this finding, in whatever order pages are loaded: a replay gives the same one.
   const earlier = '(f.first_seen, f.example_file) < (o.first_seen, o.example_file)'
-  await writer.run(`MERGE INTO ${table} AS o USING findings AS f ON ${same}
+  await writer.run(`MERGE INTO ${table} AS o USING ${findings} AS f ON ${same}
     WHEN MATCHED THEN UPDATE SET occurrences = o.occurrences + f.occurrences,
       seen = CASE WHEN ${earlier} THEN f.seen ELSE o.seen END,
       example_file = CASE WHEN ${earlier} THEN f.example_file ELSE o.example_file END,

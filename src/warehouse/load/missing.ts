@@ -63,20 +63,6 @@ function absencesOfResource(resource: DeclaredResource, pages: readonly Loadable
   return owners.flatMap(owner => (owner === undefined ? [] : [{ record: table, owner, id: null, beforeMs }]))
 }
 
-const T = 'VARCHAR'
-const AT = 'TIMESTAMPTZ'
-const COLUMNS = {
-  workspace_id: T,
-  record: T,
-  owner: T,
-  id: T,
-  verdict: T,
-  file: T,
-  before_at: AT,
-  since: AT,
-  as_of: AT,
-}
-
 const absenceRows = ({ workspaceId, mirrorLagMs }: LoadContext, pages: readonly LoadablePage[]): Row[] =>
   pages.flatMap(page =>
     absencesOf(pages, page, mirrorLagMs).map(({ beforeMs, asOfMs = beforeMs, verdict = 'gone', ...absence }) => ({
@@ -147,7 +133,7 @@ export async function markMissing(
 ): Promise<void> {
   const { writer, workspaceId } = context
   const rows = absenceRows(context, pages)
-  if (rows.length > 0) await writer.append('_absences', COLUMNS, rows)
+  if (rows.length > 0) await writer.append('_absences', rows)
   const [first] = pages
   if (!first) return
   const resource = resourceOf(first.head.place.stream)

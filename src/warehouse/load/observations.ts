@@ -90,14 +90,7 @@ export async function observeEvents(
   await writer.run(
     'CREATE OR REPLACE TEMP TABLE seen (agent_id VARCHAR, conversation_id VARCHAR, created TIMESTAMPTZ, modified TIMESTAMPTZ, reported VARCHAR[], record VARCHAR)',
   )
-  await writer.append(
-    'seen',
-    {
-      ...{ agent_id: 'VARCHAR', conversation_id: 'VARCHAR', created: 'TIMESTAMPTZ', modified: 'TIMESTAMPTZ' },
-      ...{ reported: ['VARCHAR'], record: 'VARCHAR' },
-    },
-    rows,
-  )
+  await writer.append('seen', rows)
   const seen = `SELECT ${quoteText(workspaceId)} AS workspace_id, agent_id, conversation_id, created AS observed_at FROM seen`
   await logObservations(writer, seen)
   const struct = quoteText(JSON.stringify(recordStruct(fields, {})))

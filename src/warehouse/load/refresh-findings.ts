@@ -32,8 +32,6 @@ const PREVIOUS = `SELECT file, list(id) AS ids FROM (
     QUALIFY rank() OVER (PARTITION BY o.conversation_id ORDER BY o.observed_at DESC) = 1)
   GROUP BY file ORDER BY file`
 
-const KEY = { workspace_id: 'VARCHAR', agent_id: 'VARCHAR', conversation_id: 'VARCHAR', requested_at: 'TIMESTAMPTZ' }
-
 /** Stores what the measured refreshes in a page have found, in the transaction that loads it. */
 export async function storeFindings(context: LoadContext, { address, head }: LoadablePage): Promise<void> {
   const { writer, workspaceId: workspace } = context
@@ -50,5 +48,5 @@ export async function storeFindings(context: LoadContext, { address, head }: Loa
   }
   const key = { workspace_id: workspace, agent_id: agent, requested_at: before }
   const rows = [...found].map(([id, changed]) => ({ ...key, conversation_id: id, changed }))
-  await writer.append('_measured_refreshes', { ...KEY, changed: ['VARCHAR'] }, rows)
+  await writer.append('_measured_refreshes', rows)
 }

@@ -7,26 +7,6 @@ import { iso, type Row, type Writer } from '../connection.ts'
 import { addFinishedWindows, cutOutOfOrder } from '../planning/coverage.ts'
 import type { LoadablePage } from './load-input.ts'
 
-const T = 'VARCHAR'
-const N = 'BIGINT'
-const AT = 'TIMESTAMPTZ'
-
-const WINDOWS = {
-  workspace_id: T,
-  agent_id: T,
-  window_name: T,
-  kind: T,
-  from_at: AT,
-  to_at: AT,
-  opened_at: AT,
-  done: 'BOOLEAN',
-  pages: N,
-  returned: N,
-  scanned: N,
-  billed: N,
-  progress: 'JSON',
-} as const
-
 /** A second as the text of a TIMESTAMPTZ; null stays null. */
 export const atSecond = (second: number | null | undefined): string | null =>
   second == null ? null : iso(second * 1_000)
@@ -88,7 +68,6 @@ export async function advanceWindows(
   await writer.run(`DELETE FROM _windows WHERE ${where}`)
   await writer.append(
     '_windows',
-    WINDOWS,
     [...windows.values()].map(progress => windowRow(workspaceId, progress)),
   )
   await addFinishedWindows(writer, workspaceId, [...windows.values()])

@@ -209,7 +209,6 @@ export const eraseRecords = (
     await writer.run('CREATE OR REPLACE TEMP TABLE erased (table_name VARCHAR, key VARCHAR[])')
     await writer.append(
       'erased',
-      { table_name: 'VARCHAR', key: ['VARCHAR'] },
       records.map(({ table, key }) => ({ table_name: table, key })),
     )
     await collectEvents(writer, workspaceId)

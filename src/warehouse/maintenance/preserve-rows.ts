@@ -167,7 +167,6 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
   await from.run('CREATE OR REPLACE TEMP TABLE gone (file VARCHAR)')
   await from.append(
     'gone',
-    { file: 'VARCHAR' },
     gone.map(file => ({ file })),
   )
   for (const record of PAGE_RECORDS) await copyRecords(from, layoutOf(record), here)

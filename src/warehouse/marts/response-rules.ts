@@ -39,11 +39,6 @@ const targetRows = (workspace: string, { serviceLevels }: ResponseRules) =>
     })),
   )
 
-const TARGET_COLUMNS: Record<string, string | [string]> = {
-  ...{ workspace_id: 'VARCHAR', rule: 'INTEGER', name: 'VARCHAR', metric: 'VARCHAR', target_seconds: 'BIGINT' },
-  ...{ is_business: 'BOOLEAN', agents: ['VARCHAR'], channels: ['VARCHAR'] },
-}
-
 /**
  * Stores the rules, inside the caller's transaction. If they differ from the stored ones, a new epoch begins, in which the marts are computed
  * again.
@@ -60,7 +55,7 @@ export async function storeResponseRules(writer: Writer, workspaceId: string, ru
       ...{ ...params, settings, hasHours },
     })
     await storeHours(writer, workspaceId, rules)
-    await writer.append('_sla_targets', TARGET_COLUMNS, targetRows(workspaceId, rules))
+    await writer.append('_sla_targets', targetRows(workspaceId, rules))
   }
   await beginEpoch(writer)
 }

@@ -64,37 +64,13 @@ export async function storeModel(writer: Writer, model: StoredModel): Promise<vo
   const { name, about, definition, key, shared, columns, tableId, position } = model
   const { outcome, error, hint, rows, durationMs, triedAt } = model
   await writer.run('DELETE FROM _models WHERE name = $name', { name })
-  await writer.append(
-    '_models',
+  await writer.append('_models', [
     {
-      ...{
-        name: 'VARCHAR',
-        about: 'VARCHAR',
-        definition: 'VARCHAR',
-        key: ['VARCHAR'],
-        columns: 'VARCHAR',
-        shared: ['VARCHAR'],
-        table_id: 'VARCHAR',
-      },
-      ...{
-        epoch: 'VARCHAR',
-        seq: 'BIGINT',
-        outcome: 'VARCHAR',
-        error: 'VARCHAR',
-        hint: 'VARCHAR',
-        row_count: 'BIGINT',
-      },
-      ...{ duration_ms: 'BIGINT', tried_at: 'TIMESTAMPTZ' },
+      ...{ name, about, definition, key, columns: JSON.stringify(columns), shared, table_id: tableId },
+      ...{ epoch: position?.epoch ?? null, seq: position?.seq ?? null, outcome, error, hint, row_count: rows },
+      ...{ duration_ms: durationMs, tried_at: triedAt },
     },
-    [
-      {
-        ...{ name, about, definition, key: [...key], columns: JSON.stringify(columns), shared: [...shared] },
-        table_id: tableId,
-        ...{ epoch: position?.epoch ?? null, seq: position?.seq ?? null, outcome, error, hint, row_count: rows },
-        ...{ duration_ms: durationMs, tried_at: triedAt },
-      },
-    ],
-  )
+  ])
 }
 
 export const tableOf = (name: string): string => `${MODELS_SCHEMA}.${name}`

@@ -22,7 +22,6 @@ export async function recordLoadedFolders(
     await writer.run(`DELETE FROM _folders WHERE workspace_id = ${quoteText(workspaceId)} AND folder IN (${names})`)
     await writer.append(
       '_folders',
-      { workspace_id: 'VARCHAR', folder: 'VARCHAR', stamp: 'VARCHAR' },
       folders.map(({ folder, stamp }) => ({ workspace_id: workspaceId, folder, stamp })),
     )
   })
