@@ -152,7 +152,8 @@ export const insertRuns = (writer: Writer, workspaceId: string, runs: readonly R
 
 /** Copies runs and dropped full exports into the rebuilt warehouse: the replaced one may know more about runs than the landing. */
 export async function copyRuns(from: Writer, to: Writer): Promise<void> {
-  const rows = await from.rows<Record<'workspace_id' | 'run', string>>('SELECT * FROM _runs')
+  const stored = await from.rows<Record<'workspace_id' | 'run', string> & { agents_left: string | null }>('FROM _runs')
+  const rows = stored.map(row => ({ ...row, agents_left: row.agents_left && JSON.parse(row.agents_left) }))
   await to.transaction(async () => {
     for (const { workspace_id, run } of rows)
       await to.run(`DELETE FROM _runs WHERE ${ROW}`, { workspace: workspace_id, run })
