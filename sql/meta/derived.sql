@@ -14,8 +14,6 @@ CREATE TABLE _checks (
   blocks BOOLEAN NOT NULL,
   -- passed, failed, broken (it cannot run) or timeout.
   outcome VARCHAR NOT NULL,
-  -- all rows, or changes: those of records that had changed since the run before.
-  scope VARCHAR NOT NULL,
   -- Rows that break the rule; NULL if it did not run to its end.
   violations BIGINT,
   -- Keys of some of these rows: ids, never other values.
@@ -26,12 +24,10 @@ CREATE TABLE _checks (
   checked_at TIMESTAMPTZ NOT NULL,
   -- How long it took (ms).
   duration_ms BIGINT NOT NULL,
-  -- When it last ran over all rows.
-  full_at TIMESTAMPTZ,
-  -- Epoch of the change log in which it ran.
-  epoch VARCHAR,
-  -- Entry of the change log up to which records are checked.
-  seq BIGINT
+  -- Epoch of the change log when it ran.
+  epoch VARCHAR NOT NULL,
+  -- The last entry of the change log when it ran.
+  seq BIGINT NOT NULL
 );
 
 -- The schema `marts`: its tables are declared in sql/marts, and created and filled by src/warehouse/marts.

@@ -39,10 +39,10 @@ with a header:
   -- Every conversation has a channel.
   -- severity: warn                                  error or warn
   -- table: conversations
-  -- key: workspace_id, agent_id, conversation_id    optional: examples are stored, and syncs check changed records
+  -- key: workspace_id, agent_id, conversation_id    optional: examples of them are stored
   SELECT workspace_id, agent_id, conversation_id FROM conversations WHERE channel IS NULL
 
-With names, the first rows of each check that fails are printed. Syncs run the checks too: over the records that changed, and once a day over all. Results are in the table _checks, unless another process
+With names, the first rows of each check that fails are printed. Syncs run the checks too, after changes and once a day. Results are in the table _checks, unless another process
 holds the warehouse. The exit code is 0 if all pass or only warnings fail, 6 if a check of severity error fails, 2 if one cannot run.`,
     )
     .action(async (names: string[], flags: CheckFlags) => {
@@ -181,7 +181,7 @@ export async function runCheckCommand(names: readonly string[], flags: CheckFlag
 const runAsQueries = (storage: WarehouseAccess, checks: readonly Check[]): Promise<Ran[]> =>
   withWarehouseRows(storage, async rows => {
     const ran: Ran[] = []
-    for (const check of checks) ran.push({ check, scope: 'all', ...(await runCheck(rows, check)) })
+    for (const check of checks) ran.push({ check, ...(await runCheck(rows, check)) })
     return ran
   })
 

@@ -1,15 +1,14 @@
-// Runs the checks of the warehouse: after loads over the records that have changed, and each once a day over all rows.
+// Runs the checks of the warehouse at the end of a sync, each over all rows: after changes, as often as its duration allows, and once a day.
 //
-// Checks read through a connection of their own, so that loads of other workspaces go on meanwhile. None fails a sync: a check that DuckDB
-// cannot run is a result like any other.
+// Checks read through a connection of their own, so that loads of other workspaces go on at the same time. None fails a sync: a check that
+// DuckDB cannot run is a result like any other.
 import { isCode } from '../core/errors.ts'
 import { HOUR, SECOND } from '../core/time.ts'
-import { acknowledge, registerConsumer, removeConsumer } from '../warehouse/changes/consumers.ts'
 import { type LogRange, logRange } from '../warehouse/changes/epoch.ts'
 import { allChecks } from '../warehouse/checks/all-checks.ts'
-import { type Check, isIncremental, publishedTableOf } from '../warehouse/checks/declaration.ts'
-import { merged, type Ran, type StoredResult, storedResults, storeResults } from '../warehouse/checks/results.ts'
-import { type ChangedRange, type CheckResult, runCheck } from '../warehouse/checks/run-check.ts'
+import type { Check } from '../warehouse/checks/declaration.ts'
+import { type Ran, resultOf, type StoredResult, storedResults, storeResults } from '../warehouse/checks/results.ts'
+import { type CheckResult, runCheck } from '../warehouse/checks/run-check.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { emptyTables } from '../warehouse/marts/scope.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -23,16 +22,10 @@ const MOST_WORK_MS = 10 * SECOND
 const FULL_TIME_MS = MOST_WORK_MS - SECOND
 
 /** Less than a day, so that a daily schedule does not miss a day by seconds. */
-const FULL_EVERY_MS = 20 * HOUR
+const EVERY_MS = 20 * HOUR
 
-/** A failed check runs sooner, so that a repaired table is published again soon. */
-const FAILED_EVERY_MS = HOUR
-
-/** A check that took no longer over all rows is not run over the changed records first when it is due. */
-const QUICK_MS = 100
-
-/** The checks' consumer of the change log. */
-const CONSUMER = 'checks'
+/** Before a day is over, a check takes at most a thousandth of the time. Fifty checks then take a twentieth. */
+const MOST_SHARE = 1_000
 
 interface CheckOptions {
   warehouse: Pick<Warehouse, 'writer' | 'instance'>
@@ -42,43 +35,18 @@ interface CheckOptions {
   signal: AbortSignal
 }
 
-/**
- * Follows the change log if the user has checks, or if it is kept for a publication anyway: it makes loads a little slower.
- * @returns whether it does
- */
-async function followLog(writer: Writer, folder: string | null): Promise<boolean> {
-  const names = (await writer.rows<{ name: string }>('SELECT name FROM _consumers')).map(({ name }) => name)
-  const isFollowing = names.includes(CONSUMER)
-  const isWanted = folder !== null || names.some(name => name !== CONSUMER)
-  if (isWanted && !isFollowing) await registerConsumer(writer, CONSUMER)
-  if (!isWanted && isFollowing) await removeConsumer(writer, CONSUMER)
-  return isWanted
-}
-
-/** The newest entry of the log for each published table. */
-async function newestEntries(writer: Writer): Promise<Map<string, number>> {
-  const rows = await writer.rows<{ name: string; seq: string }>(
-    'SELECT table_name AS name, max(seq)::VARCHAR AS seq FROM _changes GROUP BY ALL',
-  )
-  return new Map(rows.map(({ name, seq }) => [name, Number(seq)]))
-}
-
-/** True where the log has every change since the check's last run. */
-const isInLog = ({ position }: StoredResult, log: LogRange): boolean =>
-  position !== null && position.epoch === log.epoch && position.seq >= log.trimmedTo && position.seq <= log.seq
-
 const ageMs = (at: string, nowMs: number): number => {
   const age = nowMs - Date.parse(at)
   // A time in the future: the clock has been set back.
   return age < 0 ? Number.POSITIVE_INFINITY : age
 }
 
-/** When a check that is due last ran over all rows, ms; null if it is not due. */
-function dueSince(before: StoredResult | undefined, log: LogRange, nowMs: number): number | null {
-  if (!before?.fullAt) return 0
-  const everyMs = before.outcome === 'failed' ? FAILED_EVERY_MS : FULL_EVERY_MS
-  const isDue = before.position?.epoch !== log.epoch || ageMs(before.fullAt, nowMs) >= everyMs
-  return isDue ? Date.parse(before.fullAt) : null
+/** True for a check that has not run for a day, and, more often, for one that failed or whose tables may have changed. */
+function isDue(before: StoredResult | undefined, log: LogRange, nowMs: number): boolean {
+  if (!before) return true
+  const mayDiffer = before.outcome !== 'passed' || before.epoch !== log.epoch || before.seq !== log.seq
+  const everyMs = mayDiffer ? Math.min(EVERY_MS, MOST_SHARE * before.durationMs) : EVERY_MS
+  return ageMs(before.checkedAt, nowMs) >= everyMs
 }
 
 /** A new warehouse has just been filled from empty: there is nothing to check for a day. */
@@ -86,7 +54,7 @@ async function isNew(writer: Writer, nowMs: number): Promise<boolean> {
   const [first] = await writer.rows<{ at: string | null }>(
     `SELECT strftime(min(started_at) AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%SZ') AS at FROM _runs`,
   )
-  return !first?.at || ageMs(first.at, nowMs) < FULL_EVERY_MS
+  return !first?.at || ageMs(first.at, nowMs) < EVERY_MS
 }
 
 /** The result of a check that has no row to look at. */
@@ -97,7 +65,7 @@ const running = new WeakSet<Writer>()
 const isWrong = ({ outcome }: Pick<StoredResult, 'outcome'>): boolean => outcome === 'failed' || outcome === 'broken'
 
 /** Runs one check; only the user's need the guard. */
-type RunOne = (check: Check, limits: QueryLimits, range?: ChangedRange | null) => Promise<CheckResult>
+type RunOne = (check: Check, limits: QueryLimits) => Promise<CheckResult>
 
 interface Runner {
   run: RunOne
@@ -112,8 +80,8 @@ async function withRunner<T>(
   const connection = await instance.connect()
   try {
     return await work({
-      run: (check, limits, range = null) =>
-        runCheck(check.isOwn ? rowsHere(instance, limits) : unguardedRows(connection, limits), check, range),
+      run: (check, limits) =>
+        runCheck(check.isOwn ? rowsHere(instance, limits) : unguardedRows(connection, limits), check),
       async withoutRows(checks, limits) {
         const tables = [...new Set(checks.flatMap(({ rowsOf = [] }) => rowsOf))]
         const empty = await emptyTables({ rows: unguardedRows(connection, limits) }, tables).catch(
@@ -153,59 +121,30 @@ async function checkDue({ warehouse, folder, now, signal }: CheckOptions, runner
   const untilMs = performance.now() + MOST_WORK_MS
   const stored = new Map((await storedResults(writer)).map(result => [result.name, result]))
   if (stored.size === 0 && (await isNew(writer, nowMs))) return []
-  const isLogged = await followLog(writer, folder)
   const checks = await allChecks(folder)
-  // Read before the rows: an entry that is checked twice does no harm.
+  // Read before the rows: a change that is checked twice does no harm.
   const log = await logRange(writer)
-  const newest = isLogged ? await newestEntries(writer) : new Map<string, number>()
   const results = new Map<string, StoredResult>()
   const begun: StoredResult[] = []
-
   const limits = (): QueryLimits => ({ timeoutMs: Math.max(1, untilMs - performance.now()), signal })
-  const run = async (check: Check, after: number | null): Promise<void> => {
-    const within = limits()
-    const range = after === null ? null : { epoch: log.epoch, after, upTo: log.seq }
-    const found = await runner.run(check, within, range)
-    store(check, after, found, within)
-  }
-  const store = (check: Check, after: number | null, found: CheckResult, { timeoutMs }: QueryLimits): void => {
-    const before = stored.get(check.name)
+  const store = (check: Check, found: CheckResult, { timeoutMs }: QueryLimits): void => {
     // Others have used its time: the next sync begins with it.
     if (found.outcome === 'timeout' && timeoutMs < FULL_TIME_MS) return
-    const ran: Ran = { check, scope: after === null ? 'all' : 'changes', ...found }
-    const result = merged(before, ran, { nowMs, ...log })
-    if (isWrong(result) && before?.outcome !== result.outcome) begun.push(result)
+    const result = resultOf({ check, ...found }, { nowMs, ...log })
+    if (isWrong(result) && stored.get(check.name)?.outcome !== result.outcome) begun.push(result)
     results.set(check.name, result)
   }
 
-  for (const check of checks) {
-    const before = stored.get(check.name)
-    if (!before) continue
-    results.set(check.name, before)
-    if (!isLogged || !isIncremental(check) || !isInLog(before, log)) continue
-    const isQuick = before.scope === 'all' && before.durationMs <= QUICK_MS
-    if (isQuick && dueSince(before, log, nowMs) !== null) continue
-    const after = before.position!.seq
-    if ((newest.get(publishedTableOf(check.table)!.table) ?? 0) > after && !signal.aborted) await run(check, after)
-    else results.set(check.name, { ...before, position: { epoch: log.epoch, seq: log.seq } })
-  }
-  const due = checks
-    .flatMap(check => {
-      const since = dueSince(stored.get(check.name), log, nowMs)
-      return since === null ? [] : [{ check, since }]
-    })
-    .sort((a, b) => a.since - b.since)
-  const passing = await runner.withoutRows(
-    due.map(({ check }) => check),
-    limits(),
-  )
-  for (const { check } of due) {
+  for (const { name } of checks) if (stored.has(name)) results.set(name, stored.get(name)!)
+  const lastRun = ({ name }: Check): number => Date.parse(stored.get(name)?.checkedAt ?? '1970-01-01')
+  const due = checks.filter(({ name }) => isDue(stored.get(name), log, nowMs)).sort((a, b) => lastRun(a) - lastRun(b))
+  const passing = await runner.withoutRows(due, limits())
+  for (const check of due) {
     if (signal.aborted || performance.now() > untilMs) break
-    if (passing.has(check)) store(check, null, NOTHING_FOUND, limits())
-    else await run(check, null)
+    const within = limits()
+    store(check, passing.has(check) ? NOTHING_FOUND : await runner.run(check, within), within)
   }
   if (JSON.stringify([...results]) !== JSON.stringify([...stored])) await storeResults(writer, [...results.values()])
-  if (newest.size > 0) await acknowledge(writer, CONSUMER, log)
   return begun
 }
 
@@ -218,14 +157,14 @@ export async function checkNow(
   const log = await logRange(writer)
   const ran = await withRunner(warehouse, async ({ run }) => {
     const found: Ran[] = []
-    for (const check of checks) found.push({ check, scope: 'all', ...(await run(check, { timeoutMs, signal })) })
+    for (const check of checks) found.push({ check, ...(await run(check, { timeoutMs, signal })) })
     return found
   })
   const known = new Set((await allChecks(options.folder)).map(({ name }) => name))
   const results = new Map(
     (await storedResults(writer)).flatMap(result => (known.has(result.name) ? [[result.name, result] as const] : [])),
   )
-  for (const one of ran) results.set(one.check.name, merged(results.get(one.check.name), one, { nowMs: now(), ...log }))
+  for (const one of ran) results.set(one.check.name, resultOf(one, { nowMs: now(), ...log }))
   await storeResults(writer, [...results.values()])
   return ran
 }

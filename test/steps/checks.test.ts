@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { DAY, HOUR } from '../../src/core/time.ts'
 import { checkAfterLoads } from '../../src/steps/checks.ts'
-import { registerConsumer, removeConsumer } from '../../src/warehouse/changes/consumers.ts'
+import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { logChanges } from '../../src/warehouse/changes/log-changes.ts'
 import { allChecks, warehouseChecks } from '../../src/warehouse/checks/all-checks.ts'
 import { blockedTables, type StoredResult, storedResults } from '../../src/warehouse/checks/results.ts'
@@ -22,12 +22,14 @@ const app = temporaryWarehouse()
 let folder: string
 let nowMs: number
 
+// As the marts do: without a consumer, changes are not logged.
+beforeAll(() => registerConsumer(app.warehouse.writer, 'marts'))
+
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'convohouse-checks-'))
   nowMs = NOW
   const { writer } = app.warehouse
   await writer.run(`DELETE FROM _checks; DELETE FROM _runs; DELETE FROM conversations; DELETE FROM conversation_tags`)
-  await removeConsumer(writer, 'checks')
   await writer.run(
     `INSERT INTO _runs (workspace_id, run, started_at) VALUES ('w', 'r', TIMESTAMPTZ '${iso(NOW - 3 * DAY)}')`,
   )
@@ -53,57 +55,43 @@ const NO_CHANNEL = [
 
 const KEYS = `'w' AS workspace_id, 'a' AS agent_id`
 
-/** Inserts a conversation; logged as loads log theirs, or behind the log's back. */
-const insert = (id: string, { isLogged = true, channel = 'NULL' } = {}) => {
+/** Inserts a conversation, and logs it as loads do. */
+const insert = (id: string, { channel = 'NULL' } = {}) => {
   const { writer } = app.warehouse
   return writer.transaction(async () => {
     const keys = `SELECT ${KEYS}, '${id}' AS conversation_id`
-    if (isLogged) await logChanges(writer, { table: 'conversations', keys, areNew: true })
+    await logChanges(writer, { table: 'conversations', keys, areNew: true })
     await writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id, channel, user_email, _record, _complete)
       SELECT ${KEYS}, '${id}', ${channel}, 'eve@example.com', (SELECT coalesce(max(_record), 0) + 1 FROM conversations), false`)
   })
 }
 
 describe('the checks at the end of a sync', () => {
-  it('run over all rows once a day, and over changed records after each load', async () => {
+  it('run after changes as often as their time allows, after a failure too, and once a day', async () => {
+    const { writer } = app.warehouse
     await own('channel', ...NO_CHANNEL)
     await insert('c1', { channel: `'voice'` })
     await check()
-    expect((await results()).channel).toMatchObject({ outcome: 'passed', scope: 'all', violations: 0 })
-
-    // A row that is not in the log shows that only changed records are read.
-    await insert('hidden', { isLogged: false })
-    await insert('seen')
-    nowMs += MINUTE
+    expect((await results()).channel).toMatchObject({ outcome: 'passed', violations: 0 })
+    await writer.run(`UPDATE _checks SET duration_ms = 60 WHERE name = 'channel'`)
+    await insert('c2')
+    nowMs += 59_999
+    expect(await check()).toEqual([])
+    nowMs += 1
     expect(await check()).toMatchObject([{ name: 'channel', outcome: 'failed' }])
     const { channel } = await results()
-    expect(channel).toMatchObject({ outcome: 'failed', scope: 'changes', violations: 1, severity: 'warn' })
-    expect(channel!.examples).toEqual([{ workspace_id: 'w', agent_id: 'a', conversation_id: 'seen' }])
-    expect(channel!.checkedAt).toBe('2026-11-20T12:01:00.000Z')
+    expect(channel).toMatchObject({ violations: 1, severity: 'warn', checkedAt: '2026-11-20T12:01:00.000Z' })
+    expect(channel!.examples).toEqual([{ workspace_id: 'w', agent_id: 'a', conversation_id: 'c2' }])
 
-    // A check that fails is tried again within hours; one that passes, the next day.
-    nowMs += 2 * HOUR
+    nowMs += HOUR
+    await writer.run(`UPDATE conversations SET channel = 'voice'`)
+    const { loads_unique } = await results()
     expect(await check()).toEqual([])
-    expect((await results()).channel).toMatchObject({ scope: 'all', violations: 2 })
-    expect((await results()).loads_unique!.fullAt).toBe('2026-11-20T12:00:00.000Z')
+    expect((await results()).channel).toMatchObject({ outcome: 'passed', violations: 0, examples: [] })
+    expect((await results()).loads_unique).toEqual(loads_unique)
     nowMs += DAY
-    await app.warehouse.writer.run(`UPDATE conversations SET channel = 'voice'`)
     await check()
-    const after = await results()
-    expect(after.channel).toMatchObject({ outcome: 'passed', violations: 0, examples: [] })
-    expect(after.loads_unique!.fullAt).toBe(iso(nowMs))
-  })
-
-  it('keep a failure while other records change, until all rows are checked', async () => {
-    await own('channel', ...NO_CHANNEL)
-    await insert('c1')
-    await check()
-    await insert('c2', { channel: `'voice'` })
-    nowMs += MINUTE
-    expect(await check()).toEqual([])
-    const { channel, conversations_unique } = await results()
-    expect(channel).toMatchObject({ outcome: 'failed', violations: 1, checkedAt: '2026-11-20T12:00:00.000Z' })
-    expect(conversations_unique).toMatchObject({ outcome: 'passed', scope: 'changes' })
+    expect((await results()).loads_unique!.checkedAt).toBe(iso(nowMs))
   })
 
   it('begin on the second day of a warehouse', async () => {
@@ -115,22 +103,6 @@ describe('the checks at the end of a sync', () => {
     expect(Object.keys(await results())).toHaveLength((await warehouseChecks()).length)
   })
 
-  it('follow the change log only for a publication or for checks of the user', async () => {
-    const { writer } = app.warehouse
-    const names = async () => (await writer.rows('SELECT name FROM _consumers ORDER BY name')).map(({ name }) => name)
-    await check(null)
-    expect(await names()).toEqual([])
-    await registerConsumer(writer, 'target')
-    await check(null)
-    expect(await names()).toEqual(['checks', 'target'])
-    await insert('c1')
-    await check(null)
-    expect(await writer.rows(`SELECT seq::INTEGER AS seq FROM _consumers WHERE name = 'checks'`)).toEqual([{ seq: 1 }])
-    await removeConsumer(writer, 'target')
-    await check(null)
-    expect(await names()).toEqual([])
-  })
-
   it('stop the publication of a table with a duplicate key or an orphan, and only of that table', async () => {
     // Fails too, and only warns.
     await own('channel', ...NO_CHANNEL)
@@ -140,36 +112,11 @@ describe('the checks at the end of a sync', () => {
     await app.warehouse.writer.run(
       `INSERT INTO conversation_tags (workspace_id, agent_id, conversation_id, tag) VALUES ('w', 'a', 'x', 't')`,
     )
-    await check()
-    expect(await blockedTables(app.warehouse.writer)).toEqual(new Map([['conversations', ['conversations_unique']]]))
     nowMs += DAY
     await check()
     expect(await blockedTables(app.warehouse.writer)).toEqual(
       new Map([['conversations', ['children_of_conversations', 'conversations_unique']]]),
     )
-  })
-
-  it('read the child rows of changed records, and find an orphan among those that were added', async () => {
-    const { writer } = app.warehouse
-    const tag = (id: string, name: string, number: string) =>
-      writer.run(
-        `INSERT INTO conversation_tags (workspace_id, agent_id, conversation_id, tag, _record) SELECT ${KEYS}, '${id}', '${name}', ${number}`,
-      )
-    const numberOf = (id: string) => `(SELECT _record FROM conversations WHERE conversation_id = '${id}')`
-    const header = ['-- No tag is odd.', '-- severity: warn', '-- table: conversations']
-    const key = '-- key: workspace_id, agent_id, conversation_id'
-    await own('tags', ...header, key, `SELECT * FROM conversation_tags WHERE tag = 'odd'`)
-    await insert('c1')
-    await check()
-    await tag('c1', 'odd', numberOf('c1'))
-    await insert('c2')
-    await tag('c2', 'odd', numberOf('c2'))
-    expect((await check()).map(({ name }) => name)).toEqual(['tags'])
-    expect((await results()).tags!.examples).toMatchObject([{ conversation_id: 'c2' }])
-    await insert('c3')
-    await tag('c3', 'plain', '999')
-    expect((await check()).map(({ name }) => name)).toEqual(['children_of_conversations'])
-    expect((await results()).children_of_conversations!.examples).toMatchObject([{ conversation_id: 'c3' }])
   })
 })
 

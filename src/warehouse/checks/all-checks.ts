@@ -20,7 +20,7 @@ export const recordChecks = (): Check[] =>
 
 const derived = (
   { record: { table } }: Layout,
-  check: Pick<Check, 'name' | 'about' | 'sql' | 'sqlAboveNumber' | 'rowsOf' | 'blocks' | 'key'>,
+  check: Pick<Check, 'name' | 'about' | 'sql' | 'rowsOf' | 'blocks' | 'key'>,
 ): Check => ({
   ...check,
   severity: 'error',
@@ -38,7 +38,6 @@ const unique = (layout: Layout): Check =>
     rowsOf: [layout.record.table],
   })
 
-/** Two records of different keys may share a number, so that a look at one of them does not suffice. */
 const numbered = (layout: Layout): Check =>
   derived(layout, {
     name: `numbers_of_${layout.record.table}`,
@@ -49,32 +48,25 @@ const numbered = (layout: Layout): Check =>
     rowsOf: [layout.record.table],
   })
 
-/**
- * Over changed records: rows that were written since have numbers above those of all other records, so that DuckDB reads the ends of the tables
- * alone. By key, it reads three text columns of eighteen tables. Rows that a load has left behind are found once a day.
- */
 const childrenHaveRecords = (layout: Layout): Check => {
   const { record, key, children } = layout
   const keys = key.join(', ')
-  const orphans = (rowsOf: (table: string) => string): string =>
-    children
-      .map(
-        ({ table }) =>
-          `SELECT ${quoteText(table)} AS child, ${keys}, _record FROM ${rowsOf(table)} ANTI JOIN ${rowsOf(record.table)} USING (${keys}, _record)`,
-      )
-      .join('\nUNION ALL\n')
   return derived(layout, {
     name: `children_of_${record.table}`,
     about: `Each child row of ${record.table} belongs to a row of ${record.table}.`,
     blocks: true,
     key,
-    sql: orphans(table => table),
+    sql: children
+      .map(
+        ({ table }) =>
+          `SELECT ${quoteText(table)} AS child, ${keys}, _record FROM ${table} ANTI JOIN ${record.table} USING (${keys}, _record)`,
+      )
+      .join('\nUNION ALL\n'),
     rowsOf: children.map(({ table }) => table),
-    sqlAboveNumber: last => orphans(table => `(SELECT ${keys}, _record FROM ${table} WHERE _record > ${last})`),
   })
 }
 
-/** The key columns of a mart identify a row. It runs over all rows only: a mart's rows are not looked up by the keys in the log. */
+/** The key columns of a mart identify a row. */
 const martChecks = (): Check[] =>
   marts().map(({ name, grain, columns }) => {
     const isPersonal = (key: string): boolean => columns.find(column => column.name === key)!.pii !== 'none'

@@ -3,7 +3,7 @@
 import { tablesOf } from '../../catalog/ddl.ts'
 import { type Layout, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
-import { OBSERVATIONS, PUBLISHED_TABLES, type PublishedTable } from '../changes/published-tables.ts'
+import { isPublished, OBSERVATIONS } from '../changes/published-tables.ts'
 import type { SqlFile } from '../sql-files.ts'
 
 export const SEVERITIES = ['error', 'warn'] as const
@@ -18,11 +18,9 @@ export interface Check {
   /** Its failure stops the publication of its table. */
   blocks: boolean
   table: string
-  /** Columns of its rows that are key columns of the table, for examples. All of them: the check also runs over changed records alone. */
+  /** Columns of its rows that are key columns of the table: their values are stored as examples. */
   key: readonly string[]
   sql: string
-  /** Over changed records: the SELECT over rows above the highest number of a record that has not changed, instead of `sql` over the rows of the records. */
-  sqlAboveNumber?: (last: string) => string
   /** Tables without whose rows no row breaks the rule; omitted: one may. */
   rowsOf?: readonly string[]
   /** A check of the user, not of convohouse. */
@@ -63,10 +61,6 @@ function headerOf(sql: string): Header {
   return { settings, about: about.join(' ').trim(), ...(problem && { problem }) }
 }
 
-/** The published table that `table` is, or is a child table of. */
-export const publishedTableOf = (table: string): PublishedTable | undefined =>
-  PUBLISHED_TABLES.find(published => published.table === table || published.children.includes(table))
-
 /** Key columns of a table by its name. They are ids, so examples name no person. */
 const KEYS = new Map<string, readonly string[]>([
   ...RECORD_TYPES.map(record => layoutOf(record)).flatMap((layout: Layout) =>
@@ -81,7 +75,7 @@ function problemOf({ severity, blocks, table, key, about }: Record<string, strin
     return 'its header needs a line `-- severity: error` or `-- severity: warn`'
   if (!table) return 'its header needs a line `-- table: NAME` with the table that it is about'
   if (blocks !== undefined && blocks !== 'true' && blocks !== 'false') return '`blocks` must be true or false'
-  if (blocks === 'true' && (severity !== 'error' || !(publishedTableOf(table) || isDerived(table))))
+  if (blocks === 'true' && (severity !== 'error' || !(isPublished(table) || isDerived(table))))
     return '`blocks` is only possible with severity error and a table that is published'
   const columns = KEYS.get(table) ?? []
   const other = keyOf(key).find(name => !columns.includes(name))
@@ -114,10 +108,4 @@ export function declaredCheck({ name, sql }: SqlFile, isOwn: boolean): Check {
     isOwn,
     ...(problem && { problem }),
   }
-}
-
-/** True where the check can also run over the records that have changed: each of its rows then depends on one record of its table. */
-export const isIncremental = ({ table, key }: Check): boolean => {
-  const published = publishedTableOf(table)
-  return published?.key.every(({ name }) => key.includes(name)) ?? false
 }
