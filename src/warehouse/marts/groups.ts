@@ -1,5 +1,5 @@
-// Marts of groups, such as days of agents: which groups changed conversations touched, and what a refresh reads to compute them again. As many as a
-// slice at once, since all contacts, or the child rows of all days, of three million conversations take more than the memory limit.
+// Marts of groups, such as days of agents: which groups changed conversations touched, and what a refresh reads to compute them again.
+// A build from empty takes a slice of the groups at once, since all contacts of three million conversations take more than the memory limit.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
@@ -8,20 +8,15 @@ import { byIds, columnsRead, created, emptyTables, IN_GROUPS, named, type Scope 
 /** The groups whose rows are computed again: the values of these columns. */
 export const touchedGroups = (groups: readonly string[]): string => `touched_${groups.join('_')}`
 
-/** SQL condition: the groups of one slice of so many. */
-const isInSlice = (groups: readonly string[], { index, of }: { index: number; of: number }): string =>
-  `hash(${groups.join(', ')}) % ${of} = ${index}`
-
 const sourcesOf = ({ select }: Mart): string[] => [...new Set(named(IN_GROUPS, select))]
 
-type GroupWork = (groups: string, scope: Scope) => Promise<void>
-
 /**
- * Returns a function that does work with the touched groups of a mart, about `slice` of them at once: `work` is given a relation of the groups.
- * Row ids are collected once for all marts that have the same groups and sources.
+ * Returns a function that does work with the touched groups of a mart, if there are any: `work` is given a relation of the groups. Row ids are
+ * collected once for all marts that have the same groups and sources.
  */
-export function touchedGroupSlices(writer: Writer, slice: number): (mart: Mart, work: GroupWork) => Promise<void> {
-  const counts = new Map<string, number>()
+export function touchedGroupsOf(
+  writer: Writer,
+): (mart: Mart, work: (groups: string, scope: Scope) => Promise<void>) => Promise<void> {
   const known = new Map<string, string>()
   const within = async (source: string, groups: readonly string[]): Promise<string> => {
     const ids = `${source.replace('marts.', 'ids_of_')}_${groups.join('_')}`
@@ -31,30 +26,12 @@ export function touchedGroupSlices(writer: Writer, slice: number): (mart: Mart, 
     return known.get(ids)!
   }
   return async (mart, work) => {
-    const { groups } = mart
-    const touched = touchedGroups(groups)
-    const count = counts.get(touched) ?? (await countOf(writer, touched))
-    counts.set(touched, count)
-    if (count === 0) return
+    const touched = touchedGroups(mart.groups)
+    if ((await writer.rows(`SELECT 1 FROM ${touched} LIMIT 1`)).length === 0) return
     const rows = new Map<string, string>()
-    if (count <= slice) {
-      for (const source of sourcesOf(mart)) rows.set(source, await within(source, groups))
-      return work(touched, { rows, empty: new Set() })
-    }
-    const keys = groups.join(', ')
-    for (const source of sourcesOf(mart))
-      rows.set(source, `(SELECT t.* FROM ${source} t SEMI JOIN groups_in_slice USING (${keys}))`)
-    const of = Math.ceil(count / slice)
-    for (let index = 0; index < of; index++) {
-      await created(writer, 'groups_in_slice', `FROM ${touched} WHERE ${isInSlice(groups, { index, of })}`)
-      await work('groups_in_slice', { rows, empty: new Set() })
-    }
+    for (const source of sourcesOf(mart)) rows.set(source, await within(source, mart.groups))
+    await work(touched, { rows, empty: new Set() })
   }
-}
-
-async function countOf(writer: Writer, relation: string): Promise<number> {
-  const [row] = await writer.rows<{ n: string }>(`SELECT count(*)::VARCHAR AS n FROM ${relation}`)
-  return Number(row!.n)
 }
 
 /** Does work with all groups of a mart, about `slice` of them at once. Contacts of three million conversations took more than the memory limit. */
@@ -63,14 +40,12 @@ export async function eachGroupSlice(
   { mart, slice }: { mart: Mart; slice: number },
   work: (scope: Scope) => Promise<void>,
 ): Promise<void> {
-  const { groups } = mart
-  const distinct = sourcesOf(mart).map(
-    source => `SELECT approx_count_distinct((${groups.join(', ')})) AS n FROM ${source}`,
-  )
+  const keys = mart.groups.join(', ')
+  const distinct = sourcesOf(mart).map(source => `SELECT approx_count_distinct((${keys})) AS n FROM ${source}`)
   const [row] = await writer.rows<{ n: string }>(`SELECT max(n)::VARCHAR AS n FROM (${distinct.join(' UNION ALL ')})`)
   const of = Math.ceil(Number(row!.n) / slice)
   for (let index = 0; index < Math.max(of, 1); index++) {
-    const where = of > 1 ? ` WHERE ${isInSlice(groups, { index, of })}` : ''
+    const where = of > 1 ? ` WHERE hash(${keys}) % ${of} = ${index}` : ''
     await work({
       rows: new Map(sourcesOf(mart).map(source => [source, `(FROM ${source}${where})`])),
       empty: new Set(),

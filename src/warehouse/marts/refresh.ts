@@ -15,7 +15,7 @@ import type { Writer } from '../connection.ts'
 import { MACROS } from '../macros.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
-import { DAYS, eachDaySlice, eachGroupSlice, isOfDays, touchedGroupSlices, touchedGroups } from './groups.ts'
+import { DAYS, eachDaySlice, eachGroupSlice, isOfDays, touchedGroups, touchedGroupsOf } from './groups.ts'
 import {
   addScope,
   beginEntries,
@@ -144,32 +144,12 @@ const isFollowed = (table: string): boolean =>
 /** Whole marts that changed conversations rarely concern: each has a file `sql/refresh/concerned_NAME.sql`, which returns a row if they do. */
 const RARELY_CONCERNED = ['dim_agents', 'dim_calendar']
 
-/**
- * Does work with the changed conversations, slice by slice: `work` is given a relation of their keys, and their rows. A single slice is not read
- * again while it has the same conversations. @returns whether there was one slice at most
- */
-function inSlices(writer: Writer, slice: number) {
-  let copied: { conversations: number; scope: Scope } | undefined
-  return async (work: (keys: string, scope: Scope) => Promise<void>): Promise<boolean> => {
-    const [row] = await writer.rows<{ n: string }>('SELECT count(*)::VARCHAR AS n FROM changed_conversations')
-    const all = Number(row!.n)
-    if (all > slice) {
-      const numbered = `SELECT *, (row_number() OVER () - 1) // ${slice} AS slice FROM changed_conversations`
-      await created(writer, 'numbered', numbered)
-      for (let first = 0; first < all; first += slice) {
-        await created(writer, 'changed_slice', `SELECT * EXCLUDE (slice) FROM numbered WHERE slice = ${first / slice}`)
-        await work('changed_slice', await scopeConversations(writer, { keys: 'changed_slice', areCopied: false }))
-      }
-    } else if (all > 0) {
-      const keys = 'changed_conversations'
-      if (copied?.conversations !== all)
-        copied = { conversations: all, scope: await scopeConversations(writer, { keys, areCopied: true }) }
-      await work(keys, copied.scope)
-    }
-    return all <= slice
-  }
+const countChanged = async ({ rows }: Writer): Promise<number> => {
+  const [row] = await rows<{ n: string }>('SELECT count(*)::VARCHAR AS n FROM changed_conversations')
+  return Number(row!.n)
 }
 
+/** Follows the changes; builds everything again if they concern more conversations than a slice. */
 async function update(writer: Writer, changes: Changes, slice: number): Promise<void> {
   const changed = new Set(changes.tables.map(({ published }) => published.table))
   const isConcerned = ({ builtFrom }: Mart): boolean =>
@@ -179,6 +159,8 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   const grouped = [...ofDays, ...rest].filter(({ refresh }) => refresh === 'groups')
   await beginEntries(writer)
   await created(writer, 'changed_conversations', changedConversations(changes))
+  const conversations = await countChanged(writer)
+  if (conversations > slice) return rebuild(writer, slice)
   for (const { name, groups } of byGrouping(grouped))
     await created(writer, touchedGroups(groups), `SELECT ${groups.join(', ')} FROM marts.${name} LIMIT 0`)
   for (const table of LOOKED_UP) {
@@ -186,18 +168,16 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
     if (entries) await created(writer, `changed_${table}`, changedKeys(entries.published, changes))
   }
 
-  /** Facts that changed conversations have or had rows of. Tags of a day may change although no fact does. */
-  const touching = new Set<string>()
-  const eachSlice = inSlices(writer, slice)
+  let scope = conversations > 0 ? await scopeChanged(writer) : null
   await beginPeople(writer)
-  let isOneSlice = await eachSlice((_, scope) => findPeople(writer, scope))
+  if (scope) await findPeople(writer, scope)
   if (await followPeople(writer)) changed.add(PEOPLE)
 
   /** Computes a mart as a whole, if it is concerned. */
   const whole = async (mart: Mart): Promise<void> => {
     const { name, builtFrom } = mart
     if (!isConcerned(mart)) return
-    if (isOneSlice && RARELY_CONCERNED.includes(name)) {
+    if (RARELY_CONCERNED.includes(name)) {
       const byOthers = builtFrom.some(
         table => table !== 'conversations' && !table.startsWith('marts.') && changed.has(table),
       )
@@ -205,48 +185,55 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
     }
     if (await replaceDifferent(writer, mart)) changed.add(`marts.${name}`)
   }
-  const scoped = async (mart: Mart, rows: { of: string; scope: Scope }): Promise<void> => {
-    const kept = grouped.filter(isBuiltFrom(mart)).flatMap(({ groups }) => groups)
-    const replaced = await replaceScope(writer, mart, { ...rows, columns: CONVERSATION_KEY, kept })
-    if (replaced.rows > 0) touching.add(mart.name)
-    if (replaced.different > 0) changed.add(`marts.${mart.name}`)
-  }
-  /** Collects the groups that the rows of facts belonged to before, and belong to now. */
-  const touch = async (): Promise<void> => {
-    for (const { groups } of byGrouping(grouped)) {
-      const built = grouped.filter(isSameGrouping(groups))
-      const touched = facts
-        .filter(fact => touching.has(fact.name) && built.some(isBuiltFrom(fact)))
-        .flatMap(({ name }) => [`stale_${name}`, `fresh_${name}`])
-        .map(
-          rows =>
-            `SELECT ${groups.join(', ')} FROM ${rows} WHERE ${groups.map(column => `${column} IS NOT NULL`).join(' AND ')}`,
-        )
-      if (touched.length > 0) await writer.run(`INSERT INTO ${touchedGroups(groups)} ${touched.join(' UNION ')}`)
-    }
-  }
-  const ofGroups = async (mart: Mart, rows: { of: string; scope: Scope }): Promise<void> => {
-    if (await replaceGroups(writer, mart, rows)) changed.add(`marts.${mart.name}`)
-  }
-
   for (const mart of dimensions) await whole(mart)
   for (const name of NAMES)
     if (changed.has(name) || changed.has(`marts.${name}`)) await writer.run(sqlFile(`refresh/renamed_by_${name}`))
-  isOneSlice = await eachSlice(async (of, scope) => {
-    for (const mart of facts) await scoped(mart, { of, scope })
-    await touch()
-  })
+  const withRenamed = await countChanged(writer)
+  if (withRenamed > slice) return rebuild(writer, slice)
+  if (withRenamed > conversations) scope = await scopeChanged(writer)
+
+  /** Facts that changed conversations have or had rows of. Tags of a day may change although no fact does. */
+  const touching: Mart[] = []
+  if (scope)
+    for (const mart of facts) {
+      const kept = grouped.filter(isBuiltFrom(mart)).flatMap(({ groups }) => groups)
+      const replaced = await replaceScope(writer, mart, { of: CHANGED, columns: CONVERSATION_KEY, scope, kept })
+      if (replaced.rows > 0) touching.push(mart)
+      if (replaced.different > 0) changed.add(`marts.${mart.name}`)
+    }
+  await touchGroups(writer, grouped, touching)
+  const ofGroups = async (mart: Mart, rows: { of: string; scope: Scope }): Promise<void> => {
+    if (await replaceGroups(writer, mart, rows)) changed.add(`marts.${mart.name}`)
+  }
   if (changed.has('custom_metrics')) await writer.run(sqlFile('refresh/regrouped_by_custom_metrics'))
   if (ofDays.some(isConcerned))
     await eachDaySlice(writer, slice, async (of, scope) => {
       for (const mart of ofDays) await ofGroups(mart, { of, scope })
     })
-  const eachTouched = touchedGroupSlices(writer, slice)
+  const inTouchedGroups = touchedGroupsOf(writer)
   for (const mart of rest) {
     if (mart.refresh === 'whole') await whole(mart)
-    else if (isConcerned(mart)) await eachTouched(mart, (of, scope) => ofGroups(mart, { of, scope }))
+    else if (isConcerned(mart)) await inTouchedGroups(mart, (of, scope) => ofGroups(mart, { of, scope }))
   }
   await logEntries(writer)
+}
+
+/** The temporary table with the keys of the conversations whose facts are computed again. */
+const CHANGED = 'changed_conversations'
+
+const scopeChanged = (writer: Writer): Promise<Scope> => scopeConversations(writer, { keys: CHANGED, areCopied: true })
+
+/** Collects the groups that the replaced rows of these facts belonged to before, and belong to now. */
+async function touchGroups(writer: Writer, grouped: readonly Mart[], facts: readonly Mart[]): Promise<void> {
+  for (const { groups } of byGrouping(grouped)) {
+    const built = grouped.filter(isSameGrouping(groups))
+    const isPresent = groups.map(column => `${column} IS NOT NULL`).join(' AND ')
+    const touched = facts
+      .filter(fact => built.some(isBuiltFrom(fact)))
+      .flatMap(({ name }) => [`stale_${name}`, `fresh_${name}`])
+      .map(rows => `SELECT ${groups.join(', ')} FROM ${rows} WHERE ${isPresent}`)
+    if (touched.length > 0) await writer.run(`INSERT INTO ${touchedGroups(groups)} ${touched.join(' UNION ')}`)
+  }
 }
 
 interface RefreshOptions {
