@@ -22,7 +22,6 @@ import { storedResults } from '../warehouse/checks/results.ts'
 import { isOutOfMemory } from '../warehouse/fault.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
-import { usingMemory } from '../warehouse/memory-use.ts'
 import { refreshModels } from '../warehouse/models/refresh-models.ts'
 import { wrongModels } from '../warehouse/models/stored-models.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -312,7 +311,7 @@ async function attempt(options: Attempt): Promise<PublicationReport> {
     const extensions = extensionPlaces(home, settings.extensions)
     const client = await openTarget({ target, extensions, memoryLimit, threads, spillFolder }, { signal, entry })
     try {
-      const report = await usingMemory(warehouse.writer, () => publishWith(options, { id, client, folder, signal }))
+      const report = await publishWith(options, { id, client, folder, signal })
       const warnings = await warningsOf(warehouse, areModelsRead)
       const durationMs = Math.round(performance.now() - begunMs)
       return { ...report, ...(warnings.length > 0 && { warnings }), durationMs }

@@ -70,21 +70,13 @@ const rejected = (reason: string): Rejected => ({
   issue: { path: RECORD_PATH, issue: reason, declared: null, seen: 'object' },
 })
 
-const WITHOUT_ID = 'without a usable'
-
 function rejectedWithoutId(record: RecordType, value: unknown): Rejected {
   const seen = jsonType(value)
   return {
-    reason: `${seen} ${WITHOUT_ID} ${record.id.key}`,
+    reason: `${seen} without a usable ${record.id.key}`,
     issue: { path: RECORD_PATH, issue: 'wrong type', declared: `object with ${record.id.key}`, seen },
   }
 }
-
-/** Which row of `_issues` reports an unreadable record, given the record's reason in `_quarantine`. */
-export const issueOfUnreadable = (reason: string): Pick<Issue, 'path' | 'issue'> => ({
-  path: RECORD_PATH,
-  issue: reason.includes(WITHOUT_ID) ? 'wrong type' : reason,
-})
 
 /** `replaced`: U+FFFD in the text may stand for bytes that are not UTF-8. */
 function coerceText(

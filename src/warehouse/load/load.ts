@@ -10,8 +10,7 @@
 import { RECORD_OF, type Stream } from '../../catalog/resources/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { type ConvohouseError, isCode } from '../../core/errors.ts'
-import { isOutOfMemory, warehouseFault } from '../fault.ts'
-import { memoryReleased } from '../memory-use.ts'
+import { warehouseFault } from '../fault.ts'
 import { removeCoerced } from '../temporary-files.ts'
 import { addCoerced, type Batch, emptyBatch, prepareBatch, readCoerced, recordsOf, withQuarantined } from './batch.ts'
 import { writeBookkeeping } from './bookkeeping.ts'
@@ -52,24 +51,18 @@ const sum = (a: LoadResult, b: LoadResult): LoadResult => ({
  */
 export async function loadPages(context: LoadContext, pages: readonly LoadablePage[]): Promise<LoadResult> {
   let result = EMPTY
-  const state: LoadState = { stopped: new Map(), waitsLeft: MEMORY_WAITS }
+  const stopped: Stopped = new Map()
   for (const stream of Object.keys(RECORD_OF) as Stream[]) {
     const own = pages.filter(page => page.head.place.stream === stream)
-    result = sum(result, await loadHalving(context, RECORD_OF[stream], own, state))
+    result = sum(result, await loadHalving(context, RECORD_OF[stream], own, stopped))
   }
-  const [error] = state.stopped.values()
+  const [error] = stopped.values()
   if (error) throw error
   return result
 }
 
-/** How often one load waits until a publication has released its memory. Each takes ten minutes at most. */
-const MEMORY_WAITS = 3
-
-interface LoadState {
-  /** Windows with a page that could not be loaded, and its error. */
-  stopped: Map<string, ConvohouseError>
-  waitsLeft: number
-}
+/** Windows with a page that could not be loaded, and its error. */
+type Stopped = Map<string, ConvohouseError>
 
 const windowOf = ({ head }: LoadablePage): string => JSON.stringify([head.place.agentId, head.place.window])
 
@@ -82,9 +75,8 @@ async function loadHalving(
   context: LoadContext,
   record: RecordType,
   given: readonly LoadablePage[],
-  state: LoadState,
+  stopped: Stopped,
 ): Promise<LoadResult> {
-  const { stopped } = state
   const pages = given.filter(page => !stopped.has(windowOf(page)))
   const [first] = pages
   if (!first) return EMPTY
@@ -92,27 +84,18 @@ async function loadHalving(
     return await loadBatch(context, await prepareBatch(context, record, pages))
   } catch (fault) {
     throwDiskRefusal(context, fault)
-    if (await isRetriedForMemory(context, fault, state)) return loadHalving(context, record, pages, state)
     if (pages.length > 1) {
       const middle = pages.length >> 1
-      const older = await loadHalving(context, record, pages.slice(0, middle), state)
-      return sum(older, await loadHalving(context, record, pages.slice(middle), state))
+      const older = await loadHalving(context, record, pages.slice(0, middle), stopped)
+      return sum(older, await loadHalving(context, record, pages.slice(middle), stopped))
     }
     // The tolerant path reads the file itself, so its error is the more precise one.
-    return loadCoerced(context, record, first).catch(async fault => {
+    return loadCoerced(context, record, first).catch(fault => {
       throwDiskRefusal(context, fault)
-      if (await isRetriedForMemory(context, fault, state)) return loadHalving(context, record, pages, state)
       stopped.set(windowOf(first), loadError(first.address, fault))
       return EMPTY
     })
   }
-}
-
-/** After an error for want of memory, waits until a publication that runs now has ended: no page is to blame. */
-async function isRetriedForMemory({ writer }: LoadContext, fault: unknown, state: LoadState): Promise<boolean> {
-  if (!isOutOfMemory(fault) || state.waitsLeft === 0) return false
-  state.waitsLeft -= 1
-  return memoryReleased(writer)
 }
 
 /** A disk that refuses writes would refuse every page, so no page is to blame. */

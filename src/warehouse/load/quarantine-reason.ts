@@ -14,8 +14,6 @@ const ABOUT_A_RECORD =
 /** Classes whose messages name files, sizes and settings, never values. */
 const ABOUT_THE_MACHINE = /^(IO|Out of Memory|Permission|Interrupt|Fatal|INTERNAL) Error/i
 
-const UNKNOWN_FAULT = 'an unknown fault'
-
 const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 
 /** From this size of its JSON, a single record may exceed the memory limit. */
@@ -37,13 +35,10 @@ export function safeReason(error: unknown, columns: ReadonlySet<string> = new Se
   if (error instanceof LoadFault) return message
   if (ABOUT_THE_MACHINE.test(message)) return message.split('\n')[0]!.slice(0, 300)
   const [kind] = CLASS.exec(message) ?? []
-  if (kind === undefined) return error instanceof Error ? error.name : UNKNOWN_FAULT
+  if (kind === undefined) return error instanceof Error ? error.name : 'an unknown fault'
   const column = columnOf(message, columns)
   return column === undefined ? kind : `${kind} in column ${column}`
 }
-
-/** True for a reason that came from loading a record. The record had been read by then, so its findings are written already. */
-export const isLoadError = (reason: string): boolean => /Error\b/.test(reason) || reason === UNKNOWN_FAULT
 
 /** The error with its text made safe and its stack trace kept. */
 function safeCause(error: unknown): Error {

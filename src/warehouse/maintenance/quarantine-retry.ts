@@ -1,14 +1,12 @@
 // Retries quarantined records: reads them from the landing again, coerces them under the current catalog, and loads each in a
 // transaction of its own, which also deletes its row from `_quarantine`.
 
-import { emptyNotes } from '../../catalog/inspection/inspect.ts'
 import { RECORD_OF } from '../../catalog/resources/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { addCoerced, emptyBatch } from '../load/batch.ts'
-import { type CoercedPage, coercePage, issueOfUnreadable } from '../load/coerce-page.ts'
-import { coercedFindings, writeFindings } from '../load/findings.ts'
+import { type CoercedPage, coercePage } from '../load/coerce-page.ts'
 import type { LoadablePage, LoadContext } from '../load/load-input.ts'
-import { columnsOf, isAboutThisRecord, isLoadError, loadError, safeReason } from '../load/quarantine-reason.ts'
+import { columnsOf, isAboutThisRecord, loadError, safeReason } from '../load/quarantine-reason.ts'
 import { mergeOptions, stageRecords, writeRecords } from '../load/write-records.ts'
 import { removeCoerced } from '../temporary-files.ts'
 
@@ -30,31 +28,6 @@ interface CoercedElement extends CoercedPage {
   element: number
 }
 
-/**
- * If the record could not be read when its page was loaded, replaces the issue that said so by the record's findings. Runs inside the
- * caller's transaction, before the record's row in `_quarantine` changes.
- */
-async function replaceUnreadIssue(
-  context: LoadContext,
-  record: RecordType,
-  page: LoadablePage,
-  found: CoercedElement,
-): Promise<void> {
-  const { writer, workspaceId } = context
-  const [row] = await writer.rows<{ reason: string }>(
-    `SELECT reason FROM _quarantine WHERE ${ROW}`,
-    rowParams(context, page, found.element),
-  )
-  if (row === undefined || isLoadError(row.reason)) return
-  const same = 'workspace_id = $workspace AND record = $record AND path = $path AND issue = $issue'
-  const params = { workspace: workspaceId, record: record.name, ...issueOfUnreadable(row.reason) }
-  await writer.run(`UPDATE _issues SET occurrences = occurrences - 1 WHERE ${same}`, params)
-  await writer.run(`DELETE FROM _issues WHERE ${same} AND occurrences < 1`, params)
-  // The findings of inspection were written with the page.
-  const files = [{ page, findings: coercedFindings(emptyNotes(), found) }]
-  await writeFindings(writer, { workspaceId, record, files })
-}
-
 /** Loads the page as if it held this record alone. The page's window and cost are in the bookkeeping already. */
 async function loadOne(
   context: LoadContext,
@@ -71,7 +44,6 @@ async function loadOne(
     await writer.transaction(
       async () => {
         await writeRecords(writer, options, versions)
-        await replaceUnreadIssue(context, record, page, found)
         await writer.run(`DELETE FROM _quarantine WHERE ${ROW}`, rowParams(context, page, found.element))
         await writer.run('UPDATE _loads SET records = records + 1 WHERE workspace_id = $workspace AND file = $file', {
           workspace: workspaceId,
@@ -91,16 +63,14 @@ async function keepInQuarantine(
   context: LoadContext,
   page: LoadablePage,
   { element, reason }: { element: number; reason: string },
-  before: () => Promise<void> = async () => {},
 ): Promise<Retried> {
   const { writer } = context
-  await writer.transaction(async () => {
-    await before()
-    await writer.run(`UPDATE _quarantine SET reason = $reason WHERE ${ROW}`, {
+  await writer.transaction(() =>
+    writer.run(`UPDATE _quarantine SET reason = $reason WHERE ${ROW}`, {
       ...rowParams(context, page, element),
       reason,
-    })
-  })
+    }),
+  )
   return { element, reason }
 }
 
@@ -119,7 +89,7 @@ async function retryOne(context: LoadContext, page: LoadablePage, body: Uint8Arr
   } catch (fault) {
     if (!isAboutThisRecord(fault, one.json.length)) throw loadError(page.address, fault)
     const reason = safeReason(fault, columnsOf(record))
-    return keepInQuarantine(context, page, { element, reason }, () => replaceUnreadIssue(context, record, page, found))
+    return keepInQuarantine(context, page, { element, reason })
   }
 }
 

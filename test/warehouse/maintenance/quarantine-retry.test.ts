@@ -25,7 +25,7 @@ async function everything(workspace: Workspace): Promise<object> {
 async function quarantine(
   workspace: Workspace,
   file: string,
-  { element, id, reason = 'Conversion Error in column value' }: { element: number; id: string; reason?: string },
+  { element, id }: { element: number; id: string },
 ): Promise<void> {
   const { writer } = app.warehouse
   const here = `workspace_id = '${workspace.id}'`
@@ -33,7 +33,7 @@ async function quarantine(
     await writer.run(`DELETE FROM ${table} WHERE ${here} AND conversation_id = '${id}'`)
   await writer.run(`UPDATE _loads SET records = records - 1 WHERE ${here}`)
   await writer.run(
-    `INSERT INTO _quarantine VALUES ('${workspace.id}', 'conversation', '${file}', ${element}, '${reason}', '2026-01-01')`,
+    `INSERT INTO _quarantine VALUES ('${workspace.id}', 'conversation', '${file}', ${element}, 'Conversion Error in column value', '2026-01-01')`,
   )
 }
 
@@ -45,23 +45,6 @@ describe('a quarantined record that is retried', () => {
     const before = await everything(workspace)
     await quarantine(workspace, page.address, { element: 2, id: 'c2' })
     expect(await everything(workspace)).not.toEqual(before)
-    expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason: null }])
-    expect(await everything(workspace)).toEqual(before)
-  })
-
-  it.each([
-    ['no JSON', 'no JSON'],
-    ['object without a usable ID', 'wrong type'],
-  ])('of which only %j was known is reported like any other', async (reason, issue) => {
-    const workspace = app.workspace()
-    const page = await landConversations(workspace.landing, { records: RECORDS })
-    await workspace.load(page)
-    const before = await everything(workspace)
-    await quarantine(workspace, page.address, { element: 2, id: 'c2', reason })
-    const { writer } = app.warehouse
-    // Reported was only that the record is in quarantine, not its own issue or its share of the drift.
-    await writer.run(`UPDATE _issues SET path = '(record)', issue = '${issue}' WHERE workspace_id = '${workspace.id}'`)
-    await writer.run(`UPDATE _drift SET occurrences = occurrences - 1 WHERE workspace_id = '${workspace.id}'`)
     expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason: null }])
     expect(await everything(workspace)).toEqual(before)
   })
@@ -78,30 +61,6 @@ describe('a quarantined record that is retried', () => {
     await retryQuarantined(workspace.context, page, [1])
     expect(await workspace.rows('conversations', 'summary')).toEqual([{ summary: 'new' }])
     expect(await workspace.rows('_quarantine')).toEqual([])
-  })
-
-  it('is reported once if it could be read before it could be loaded', async () => {
-    const workspace = app.workspace()
-    const records = [{ ID: 'c1' }, { ID: 'c2', userName: 'text', messagesNum: 'many', title: 'u' }]
-    const page = await landConversations(workspace.landing, { records })
-    await workspace.load(page)
-    const before = await everything(workspace)
-    await quarantine(workspace, page.address, { element: 2, id: 'c2', reason: 'no JSON' })
-    const { writer } = app.warehouse
-    const here = `workspace_id = '${workspace.id}'`
-    await writer.run(`UPDATE _issues SET path = '(record)', issue = 'no JSON' WHERE ${here}`)
-    await writer.run(`DELETE FROM _drift WHERE ${here}`)
-    // As after a manual change of the schema. The column is recreated, because ALTER would cast a deleted value, too.
-    const column = async (type: string) => {
-      await writer.run('ALTER TABLE conversations DROP COLUMN user_name')
-      await writer.run(`ALTER TABLE conversations ADD COLUMN user_name ${type}`)
-    }
-    await column('INTEGER')
-    const reason = 'Conversion Error in column user_name'
-    expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason }])
-    await column('VARCHAR')
-    expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason: null }])
-    expect(await everything(workspace)).toEqual(before)
   })
 
   it('stays if it still cannot be loaded, with the current reason', async () => {
