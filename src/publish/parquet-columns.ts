@@ -9,14 +9,14 @@ interface PackagedColumn {
 }
 
 const SHAPES: Record<string, Shape> = {
-  BIGINT: { kind: 'integer', bits: 64, signed: true },
+  BIGINT: { kind: 'integer', bits: 64 },
   BOOLEAN: { kind: 'boolean' },
   DATE: { kind: 'date' },
-  DOUBLE: { kind: 'float', bits: 64 },
-  INTEGER: { kind: 'integer', bits: 32, signed: true },
+  DOUBLE: { kind: 'float' },
+  INTEGER: { kind: 'integer', bits: 32 },
   // Text: readers have no type for it in common.
   JSON: { kind: 'text' },
-  TIMESTAMPTZ: { kind: 'timestamp', unit: 'us', zone: true },
+  TIMESTAMPTZ: { kind: 'timestamp', zone: true },
   VARCHAR: { kind: 'text' },
 }
 

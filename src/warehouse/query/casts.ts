@@ -15,32 +15,30 @@ import { quoteName } from '../../catalog/layout.ts'
 import { type Guarded, prepareGuarded } from './guard/guard.ts'
 import { uniqueNames } from './results.ts'
 
-/**
- * Types whose values are read as they are; nested types are handled below. Of the others, HUGEINT, the type of every sum of integers, becomes
- * BIGINT, which Arrow and Parquet have; larger values are refused (ADR 2). The rest becomes text as DuckDB prints it, or JSON.
- */
+/** Types whose values are read as they are; nested types are handled below. */
 const UNCHANGED: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.BOOLEAN,
-  DuckDBTypeId.TINYINT,
-  DuckDBTypeId.SMALLINT,
   DuckDBTypeId.INTEGER,
   DuckDBTypeId.BIGINT,
-  DuckDBTypeId.UTINYINT,
-  DuckDBTypeId.USMALLINT,
-  DuckDBTypeId.UINTEGER,
-  DuckDBTypeId.UBIGINT,
-  DuckDBTypeId.FLOAT,
   DuckDBTypeId.DOUBLE,
   DuckDBTypeId.DECIMAL,
   DuckDBTypeId.DATE,
   DuckDBTypeId.TIMESTAMP,
-  DuckDBTypeId.TIMESTAMP_NS,
   DuckDBTypeId.TIMESTAMP_TZ,
   DuckDBTypeId.BLOB,
 ])
 
+/** The smallest of these types that holds all values. The rest becomes text as DuckDB prints it. */
 const CAST_TO: Partial<Record<DuckDBTypeId, string>> = {
+  [DuckDBTypeId.TINYINT]: 'INTEGER',
+  [DuckDBTypeId.SMALLINT]: 'INTEGER',
+  [DuckDBTypeId.UTINYINT]: 'INTEGER',
+  [DuckDBTypeId.USMALLINT]: 'INTEGER',
+  [DuckDBTypeId.UINTEGER]: 'BIGINT',
+  [DuckDBTypeId.UBIGINT]: 'DECIMAL(20,0)',
+  // The type of every sum of integers. Arrow and Parquet lack it, so larger values are refused (ADR 2).
   [DuckDBTypeId.HUGEINT]: 'BIGINT',
+  [DuckDBTypeId.FLOAT]: 'DOUBLE',
   [DuckDBTypeId.TIMESTAMP_S]: 'TIMESTAMP',
   [DuckDBTypeId.TIMESTAMP_MS]: 'TIMESTAMP',
   // Their values carry their own type, which text would lose.
@@ -93,13 +91,13 @@ function castOf(column: string, { type }: SourceColumn, isFile: boolean): string
   return isFile && inFile !== target(type, false) ? `CAST(${present} AS ${inFile})` : present
 }
 
-/** A SELECT that casts the columns of the caller's, which begins on its second line; null when no column needs a cast. */
+/** A SELECT that casts the columns of the caller's, whose lines keep their numbers; null when no column needs a cast. */
 function castSelect(sql: string, columns: SourceColumn[], isFile: boolean): string | null {
   const names = columns.map(({ name }) => name)
   const given = isFile ? uniqueNames(names) : names
   const casts = columns.map((column, at) => castOf(`#${at + 1}`, column, isFile))
   if (casts.every((cast, at) => cast === `#${at + 1}` && given[at] === names[at])) return null
-  return `SELECT ${casts.map((cast, at) => `${cast} AS ${quoteName(given[at]!)}`).join(', ')} FROM (\n${sql}\n)`
+  return `FROM (${sql}\n) SELECT ${casts.map((cast, at) => `${cast} AS ${quoteName(given[at]!)}`).join(', ')}`
 }
 
 /** A caller's statement, ready to run. */

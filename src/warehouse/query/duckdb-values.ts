@@ -11,29 +11,20 @@ import {
   type DuckDBMapValue,
   type DuckDBStructType,
   type DuckDBStructValue,
-  type DuckDBTimestampNanosecondsValue,
   type DuckDBTimestampValue,
   type DuckDBType,
   DuckDBTypeId,
   type DuckDBValue,
 } from '@duckdb/node-api'
-import type { Batch, Cell, Column, Shape, TimestampUnit } from './results.ts'
+import type { Batch, Cell, Column, Shape } from './results.ts'
 
 const SCALARS: Partial<Record<DuckDBTypeId, Shape>> = {
   [DuckDBTypeId.BOOLEAN]: { kind: 'boolean' },
-  [DuckDBTypeId.TINYINT]: { kind: 'integer', bits: 8, signed: true },
-  [DuckDBTypeId.SMALLINT]: { kind: 'integer', bits: 16, signed: true },
-  [DuckDBTypeId.INTEGER]: { kind: 'integer', bits: 32, signed: true },
-  [DuckDBTypeId.BIGINT]: { kind: 'integer', bits: 64, signed: true },
-  [DuckDBTypeId.UTINYINT]: { kind: 'integer', bits: 8, signed: false },
-  [DuckDBTypeId.USMALLINT]: { kind: 'integer', bits: 16, signed: false },
-  [DuckDBTypeId.UINTEGER]: { kind: 'integer', bits: 32, signed: false },
-  [DuckDBTypeId.UBIGINT]: { kind: 'integer', bits: 64, signed: false },
-  [DuckDBTypeId.FLOAT]: { kind: 'float', bits: 32 },
-  [DuckDBTypeId.DOUBLE]: { kind: 'float', bits: 64 },
-  [DuckDBTypeId.TIMESTAMP]: { kind: 'timestamp', unit: 'us', zone: false },
-  [DuckDBTypeId.TIMESTAMP_NS]: { kind: 'timestamp', unit: 'ns', zone: false },
-  [DuckDBTypeId.TIMESTAMP_TZ]: { kind: 'timestamp', unit: 'us', zone: true },
+  [DuckDBTypeId.INTEGER]: { kind: 'integer', bits: 32 },
+  [DuckDBTypeId.BIGINT]: { kind: 'integer', bits: 64 },
+  [DuckDBTypeId.DOUBLE]: { kind: 'float' },
+  [DuckDBTypeId.TIMESTAMP]: { kind: 'timestamp', zone: false },
+  [DuckDBTypeId.TIMESTAMP_TZ]: { kind: 'timestamp', zone: true },
   [DuckDBTypeId.DATE]: { kind: 'date' },
   [DuckDBTypeId.BLOB]: { kind: 'blob' },
 }
@@ -96,11 +87,6 @@ function readColumn(slice: { chunk: DuckDBDataChunk; at: number; reader: Reader;
 
 const nullable = (reader: Reader, value: DuckDBValue): Cell => (value === null ? null : reader(value))
 
-const TICKS: Record<TimestampUnit, Reader> = {
-  us: value => (value as DuckDBTimestampValue).micros,
-  ns: value => (value as DuckDBTimestampNanosecondsValue).nanos,
-}
-
 function readerFor(shape: Shape): Reader {
   switch (shape.kind) {
     case 'boolean':
@@ -108,7 +94,7 @@ function readerFor(shape: Shape): Reader {
     case 'float':
       return value => value as boolean | number | bigint
     case 'timestamp':
-      return TICKS[shape.unit]
+      return value => (value as DuckDBTimestampValue).micros
     case 'date':
       return value => (value as DuckDBDateValue).days
     case 'blob':

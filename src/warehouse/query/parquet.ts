@@ -12,7 +12,6 @@ import { PANDAS_KEY, pandasMetadata } from './formats/pandas-metadata.ts'
 import { guard } from './guard/guard.ts'
 import type { Column } from './results.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
-import { withoutFirstLine } from './stream-failure.ts'
 
 interface ParquetRequest extends QueryLimits {
   connection: DuckDBConnection
@@ -72,17 +71,17 @@ export async function copyIn(
   const { cast } = await session.step(() => prepareCast(connection, guarded, { isFile: true }))
   const target = part.replaceAll("'", "''")
   // FROM (…) accepts DESCRIBE and SHOW as well, which COPY does not.
-  const select = cast ?? `FROM (\n${guarded.sql}\n)`
+  const select = cast ?? `FROM (${guarded.sql}\n)`
   const metadata = pandasMetadata(await session.step(() => columnsOf(connection, select))).replaceAll("'", "''")
   const options = `FORMAT parquet, USE_TMP_FILE false, KV_METADATA {${PANDAS_KEY}: '${metadata}'}`
   const copy = `COPY (${select}) TO '${target}' (${options})`
-  const { rowsChanged } = await session.step(() => connection.run(copy).catch(withoutFirstLine))
+  const { rowsChanged } = await session.step(() => connection.run(copy))
   return { rows: rowsChanged, bytes: (await stat(part)).size }
 }
 
 /** Names and shapes of the columns to write. */
 async function columnsOf(connection: DuckDBConnection, select: string): Promise<Pick<Column, 'name' | 'shape'>[]> {
-  const statement = await connection.prepare(select).catch(withoutFirstLine)
+  const statement = await connection.prepare(select)
   try {
     return Array.from({ length: statement.columnCount }, (_, at) => ({
       name: statement.columnName(at),

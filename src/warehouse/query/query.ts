@@ -6,7 +6,7 @@ import { batchesOf, shapeOf, typeName } from './duckdb-values.ts'
 import { type Guarded, guard } from './guard/guard.ts'
 import type { Batch, Column, QueryResult, Tally } from './results.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
-import { assertComplete, withoutFirstLine } from './stream-failure.ts'
+import { assertComplete } from './stream-failure.ts'
 
 export interface QueryRequest extends QueryLimits {
   /** For the exclusive use of the query until the result is closed. */
@@ -41,7 +41,7 @@ export async function queryIn(
   const guarded = await session.step(() => guard(connection, sql))
   const prepared = await session.step(() => prepareCast(connection, guarded))
   const { statement, cast } = prepared
-  const run = () => (cast === null ? statement.stream() : connection.stream(cast).catch(withoutFirstLine))
+  const run = () => (cast === null ? statement.stream() : connection.stream(cast))
   const answer = await session.step(run)
   return resultOf({ answer, ...prepared, session, connection, guarded, maxRows })
 }

@@ -1,22 +1,20 @@
 // The result of a query, independent of DuckDB: the same whether the query ran in this process or in the holder of the warehouse.
 
 /**
- * One value, encoded by the shape of its column: a timestamp is a count of its unit since the epoch, a date a count of days, a decimal its
+ * One value, encoded by the shape of its column: a timestamp is a count of microseconds since the epoch, a date a count of days, a decimal its
  * exact digits, a blob base64, a struct the list of its fields' values in order, a map a list of `[key, value]`. Integers of 64 bits
  * are bigint, narrower ones number.
  */
 export type Cell = null | boolean | number | bigint | string | Cell[]
 
-export type TimestampUnit = 'us' | 'ns'
-
 /** The shape of a column's cells. Types without a kind of their own are text as DuckDB prints it. */
 export type Shape =
   | { kind: 'boolean' }
-  | { kind: 'integer'; bits: 8 | 16 | 32 | 64; signed: boolean }
-  | { kind: 'float'; bits: 32 | 64 }
+  | { kind: 'integer'; bits: 32 | 64 }
+  | { kind: 'float' }
   | { kind: 'decimal'; width: number; scale: number }
   /** With a zone, the time is UTC. Without one, a query computed it, possibly in another zone. */
-  | { kind: 'timestamp'; unit: TimestampUnit; zone: boolean }
+  | { kind: 'timestamp'; zone: boolean }
   | { kind: 'date' }
   | { kind: 'blob' }
   | { kind: 'json' }

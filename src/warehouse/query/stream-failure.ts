@@ -38,18 +38,10 @@ async function findReason(
   await connection.run('ROLLBACK')
   await connection.run('BEGIN TRANSACTION READ ONLY')
   if (guarded.kind === 'select') {
-    await connection.run(`EXPLAIN ANALYZE ${cast ?? `\n${guarded.sql}`}`).catch(withoutFirstLine)
+    await connection.run(`EXPLAIN ANALYZE ${cast ?? guarded.sql}`)
   }
   return new ConvohouseError('SQL_INVALID', {
     what: 'The query failed after some of its rows, and DuckDB does not say why.',
     hint: 'Try again.',
   })
-}
-
-/** Rethrows DuckDB's error with line numbers of the caller's SQL, whose first line is the second of what ran. */
-export function withoutFirstLine(cause: Error): never {
-  const message = cause.message
-    .replace(/\n*^LINE 1:[^\n]*\n[ ^]*$/m, '')
-    .replace(/^LINE (\d+):/m, (_, line: string) => `LINE ${Number(line) - 1}:`)
-  throw new Error(message, { cause })
 }

@@ -1,5 +1,5 @@
 // Each format of a query result: every DuckDB type, its text, and readers that stop or lag. test/bi tests how pandas and Polars read the files.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatted, type RowFormat } from '../../../src/cli/output/write.ts'
 import { cells, readFrames } from '../../../src/warehouse/query/formats/cells.ts'
 import { field } from '../../../src/warehouse/query/formats/csv.ts'
-import { dateText, timestampText } from '../../../src/warehouse/query/formats/time-text.ts'
 import { copyToParquet } from '../../../src/warehouse/query/parquet.ts'
 import { runQuery } from '../../../src/warehouse/query/query.ts'
 import { type Batch, type QueryResult, uniqueNames } from '../../../src/warehouse/query/results.ts'
@@ -77,12 +76,13 @@ const LIMITS: [string, string, string][] = [
   ["'nan'::FLOAT", 'NaN', '"NaN"'],
   ["'-0'::DOUBLE", '-0', '-0'],
   ['1e21::DOUBLE', '1e+21', '1e+21'],
-  ['16777217::FLOAT', '16777216', '16777216'],
+  ['0.1::FLOAT', '0.10000000149011612', '0.10000000149011612'],
+  ['18446744073709551615::UBIGINT', '18446744073709551615', '"18446744073709551615"'],
   ["'-0.0000000000000000001'::DECIMAL(38,19)", '-0.0000000000000000001', '"-0.0000000000000000001"'],
-  ["'5881580-07-10'::DATE", '+5881580-07-10', '"+5881580-07-10"'],
+  ["'275760-09-13'::DATE", '+275760-09-13', '"+275760-09-13"'],
   ["TIMESTAMP '1969-12-31 23:59:59.999999'", '1969-12-31T23:59:59.999999', '"1969-12-31T23:59:59.999999"'],
   ["'-infinity'::TIMESTAMPTZ", '-infinity', '"-infinity"'],
-  ["'294247-01-10 04:00:54.775806'::TIMESTAMP", '+294247-01-10T04:00:54.775806', '"+294247-01-10T04:00:54.775806"'],
+  ["'275760-09-12 23:59:59.999999'::TIMESTAMP", '+275760-09-12T23:59:59.999999', '"+275760-09-12T23:59:59.999999"'],
   ["'0001-01-01 (BC) 00:00:00'::TIMESTAMP", '0000-01-01T00:00:00.000', '"0000-01-01T00:00:00.000"'],
   ["'2026-01-15 18:00:00.12'::TIMESTAMP_MS", '2026-01-15T18:00:00.120', '"2026-01-15T18:00:00.120"'],
   ["TIME '24:00:00'", '24:00:00', '"24:00:00"'],
@@ -107,11 +107,12 @@ const VALUES = [...documented, ...LIMITS]
 
 /** SQL; its type in Arrow, and in Parquet as DuckDB names it. */
 const TYPES: [string, string, string][] = [
-  ['255::UTINYINT', 'Uint8', 'UTINYINT'],
-  ['1::SMALLINT', 'Int16', 'SMALLINT'],
+  ['255::UTINYINT', 'Int32', 'INTEGER'],
+  ['1::UINTEGER', 'Int64', 'BIGINT'],
+  ['1::UBIGINT', 'Decimal[20e0]', 'DECIMAL(20,0)'],
   ['sum(2)', 'Int64', 'BIGINT'],
   ["'5'::UHUGEINT", 'Utf8', 'VARCHAR'],
-  ["'nan'::FLOAT", 'Float32', 'FLOAT'],
+  ["'nan'::FLOAT", 'Float64', 'DOUBLE'],
   ['12.50::DECIMAL(9,2)', 'Decimal[9e+2]', 'DECIMAL(9,2)'],
   ["'x'::ENUM('x', 'y')", 'Utf8', 'VARCHAR'],
   ["'ab'::BLOB", 'Binary', 'BLOB'],
@@ -119,7 +120,7 @@ const TYPES: [string, string, string][] = [
   ["'infinity'::DATE", 'Date32<DAY>', 'DATE'],
   ["TIMESTAMP '2026-01-15 18:00:00'", 'Timestamp<MICROSECOND>', 'TIMESTAMP'],
   ["'2026-01-15 18:00:00'::TIMESTAMP_S", 'Timestamp<MICROSECOND>', 'TIMESTAMP'],
-  ["'2026-01-15 18:00:00.123456789'::TIMESTAMP_NS", 'Timestamp<NANOSECOND>', 'TIMESTAMP_NS'],
+  ["'2026-01-15 18:00:00.123456789'::TIMESTAMP_NS", 'Utf8', 'VARCHAR'],
   ["TIMESTAMPTZ '2026-01-15 18:00:00-08'", 'Timestamp<MICROSECOND, UTC>', 'TIMESTAMP WITH TIME ZONE'],
   ["union_value(k := 'a b')", 'Utf8', 'VARCHAR'],
   ['array_value(1, NULL)', 'List<Int32>', 'INTEGER[]'],
@@ -167,17 +168,17 @@ describe('a value', () => {
     expect(names.map(name => [name, table.getChild(name)!.get(0)])).toEqual(Object.entries(nulls))
   })
 
-  it.each(['csv', 'json', 'ndjson', 'table', 'arrow', 'arrow-file'] as const)(
-    'of every DuckDB type, at its limits, can be written as %s',
-    async format => {
-      const all = "SELECT * REPLACE (hugeint // '20000000000000000000'::HUGEINT AS hugeint) FROM test_all_types()"
-      const bytes = await bytesOf(all, format)
-      if (format === 'ndjson') for (const line of bytes.toString().trimEnd().split('\n')) JSON.parse(line)
-      if (format === 'json') expect(JSON.parse(bytes.toString())).toHaveLength(3)
-      if (format.startsWith('arrow')) expect(tableFromIPC(bytes).numRows).toBe(3)
-      expect(await wired(all, format)).toEqual(bytes)
-    },
-  )
+  it('of every DuckDB type, at its limits, can be written as Arrow, and as text unless no calendar has it', async () => {
+    const times = ['date', 'timestamp', 'timestamp_s', 'timestamp_ms', 'timestamp_tz']
+    const noTimes = `EXCLUDE (${times.join(', ')}, date_array, timestamp_array, timestamptz_array)`
+    const all = (which: string) =>
+      `SELECT * ${which} REPLACE (hugeint // '20000000000000000000'::HUGEINT AS hugeint) FROM test_all_types()`
+    expect(tableFromIPC(await bytesOf(all(''), 'arrow')).numRows).toBe(3)
+    expect(JSON.parse(await textOf(all(noTimes), 'json'))).toHaveLength(3)
+    expect(await wired(all(noTimes), 'csv')).toEqual(await bytesOf(all(noTimes), 'csv'))
+    for (const time of times)
+      await expect(textOf(`SELECT ${time} FROM test_all_types()`, 'csv')).rejects.toMatchObject({ code: 'SQL_INVALID' })
+  })
 
   it('that is an integer of more than 64 bits is refused instead of being rounded', async () => {
     const sql = 'SELECT 9223372036854775808::HUGEINT AS h'
@@ -186,17 +187,6 @@ describe('a value', () => {
       await expect(bytesOf(sql, format)).rejects.toMatchObject(refused)
     await expect(parquetTypes(sql)).rejects.toMatchObject(refused)
     expect(await arrowTypes(sql.replace('HUGEINT', 'DECIMAL(38,0)'))).toEqual(['Decimal[38e0]'])
-  })
-
-  it('that is a time is written as JavaScript does, to the millisecond, in the whole range of its calendar', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: -8.64e15, max: 8.64e15 }), ms => {
-        const text = new Date(ms).toISOString()
-        expect(timestampText(BigInt(ms) * 1_000n, { kind: 'timestamp', unit: 'us', zone: true })).toBe(text)
-        expect(dateText(Math.floor(ms / 86_400_000))).toBe(text.replace(/T.*/, ''))
-      }),
-      { numRuns: 2_000 },
-    )
   })
 })
 
@@ -229,7 +219,7 @@ describe('Arrow and Parquet', () => {
       ['n', 'int32', 'Int32', null],
       ["it's \\x41 é", 'int64', 'Int64', null],
       ['half', 'float64', 'float64', null],
-      ['tiny', 'uint8', 'UInt8', null],
+      ['tiny', 'int32', 'Int32', null],
       ['money', 'decimal', 'object', { precision: 9, scale: 2 }],
       ['day', 'date', 'object', null],
       ['text', 'unicode', 'object', null],
@@ -259,52 +249,13 @@ describe('Arrow and Parquet', () => {
   })
 })
 
-/** Every type that the warehouse uses, with its edge cases, and a row of NULLs. */
+/** Types that the warehouse uses, with their edge cases, and a row of NULLs. */
 const SAMPLE = `SELECT * FROM (VALUES
-  (1, 9007199254740993::BIGINT, 9223372036854775807::HUGEINT, 1.5::DOUBLE, 12.50::DECIMAL(9,2),
-   1234567890123456.789::DECIMAL(19,3), true, 'comma, "quote"' || chr(10) || 'línea 🦆', '{"a": [1, 2.50], "b": null}'::JSON,
-   TIMESTAMP '2026-11-20 20:49:46.123', TIMESTAMP '1969-12-31 23:59:59.999999', TIMESTAMPTZ '2026-11-20 20:49:46+02',
-   DATE '1969-12-31', '550e8400-e29b-41d4-a716-446655440000'::UUID, ['a', NULL, 'b'], {'x': 1, 'y': 'z'}),
-  (2, -1, -1, -0.1, -0.05, -0.001, false, '', '"text"'::JSON,
-   TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP '2026-01-01 00:00:00', TIMESTAMPTZ '2026-01-01 00:00:00+00',
-   DATE '2026-02-28', '00000000-0000-0000-0000-000000000000'::UUID, [], {'x': NULL, 'y': ''}),
-  (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
-) v(id, big, huge, real, money, exact, yes, text, doc, at_ms, at_us, at_tz, day, uuid, list, struct) ORDER BY id`
-
-const COLUMNS = `{id: 'INTEGER', big: 'BIGINT', huge: 'HUGEINT', real: 'DOUBLE', money: 'DECIMAL(9,2)',
-  exact: 'DECIMAL(19,3)', yes: 'BOOLEAN', text: 'VARCHAR', doc: 'JSON', at_ms: 'TIMESTAMP', at_us: 'TIMESTAMP',
-  at_tz: 'TIMESTAMPTZ', day: 'DATE', uuid: 'UUID', list: 'VARCHAR[]', struct: 'STRUCT(x INTEGER, y VARCHAR)'}`
-
-/** The rows of two queries, compared by DuckDB's own text of every value. */
-async function expectSame(sql: string, other: string): Promise<void> {
-  const [rows, others] = await Promise.all(
-    [sql, other].map(async query => (await connection.runAndReadAll(query)).getRowsJson()),
-  )
-  expect(others).toEqual(rows)
-}
-
-describe('output that DuckDB reads back', () => {
-  it.each(['json', 'ndjson'] as const)('from %s equals the query', async format => {
-    const file = join(folder, `back.${format}`)
-    await writeFile(file, await bytesOf(SAMPLE, format))
-    const kind = format === 'json' ? 'array' : 'newline_delimited'
-    // JSON text is compared without its spaces, which reading it back drops.
-    const back = `SELECT * REPLACE (json(doc) AS doc) FROM read_json('${file}', format='${kind}', columns=${COLUMNS}) ORDER BY id`
-    await expectSame(`SELECT * REPLACE (json(doc) AS doc) FROM (${SAMPLE})`, back)
-  })
-
-  it('from CSV equals the query', async () => {
-    const file = join(folder, 'back.csv')
-    await writeFile(file, await bytesOf(SAMPLE, 'csv'))
-    const columns = COLUMNS.replace("'VARCHAR[]'", "'JSON'").replace("'STRUCT(x INTEGER, y VARCHAR)'", "'JSON'")
-    const nested = '* REPLACE (json(doc) AS doc, to_json(list) AS list, to_json(struct) AS struct)'
-    const options = `header=true, delim=',', quote='"', escape='"', allow_quoted_nulls=false, columns=${columns}`
-    await expectSame(
-      `SELECT ${nested} FROM (${SAMPLE})`,
-      `SELECT ${nested} FROM read_csv('${file}', ${options}) ORDER BY id`,
-    )
-  })
-})
+  (9007199254740993::BIGINT, 9223372036854775807::HUGEINT, 12.50::DECIMAL(9,2), true, 'comma, "quote"' || chr(10) || 'línea 🦆', '{"a": 1}'::JSON,
+   TIMESTAMP '1969-12-31 23:59:59.999999', TIMESTAMPTZ '2026-11-20 20:49:46+02', DATE '1969-12-31', ['a', NULL, 'b']),
+  (-1, -1, -0.05, false, '', '"text"'::JSON, TIMESTAMP '2026-01-01 00:00:00', TIMESTAMPTZ '2026-01-01 00:00:00+00', DATE '2026-02-28', []),
+  (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
+) v(big, huge, money, yes, text, doc, at_us, at_tz, day, list)`
 
 describe('Arrow', () => {
   it('keeps types, and values to the last digit', async () => {
@@ -322,7 +273,7 @@ describe('Arrow', () => {
     expect(words(read.getChild('money')!.data.flatMap(({ values }) => [...values]))).toEqual([1250n, -5n, 0n])
     expect(values('huge')).toEqual([2n ** 63n - 1n, -1n, null])
     expect(values('money').at(-1)).toBeNull()
-    expect(read.schema.fields[8]!.metadata.get('duckdb_type')).toBe('JSON')
+    expect(read.schema.fields[5]!.metadata.get('duckdb_type')).toBe('JSON')
   })
 
   it.each(['arrow', 'arrow-file'] as const)('has a schema without rows, and all of many rows: %s', async format => {

@@ -200,7 +200,7 @@ describe('a client', () => {
     return { close: () => other.close() }
   }
 
-  const columns: Column[] = [{ name: 'n', type: 'INTEGER', shape: { kind: 'integer', bits: 32, signed: true } }]
+  const columns: Column[] = [{ name: 'n', type: 'INTEGER', shape: { kind: 'integer', bits: 32 } }]
   const batch = encodeFrame({ batch: { rows: 1, columns: [[1]] } })
 
   it.each<[string, (response: ServerResponse) => void]>([

@@ -9,10 +9,7 @@ import {
   DateDay,
   Decimal,
   Field,
-  Float32,
   Float64,
-  Int8,
-  Int16,
   Int32,
   Int64,
   List,
@@ -21,35 +18,15 @@ import {
   Struct,
   Timestamp,
   TimeUnit,
-  Uint8,
-  Uint16,
-  Uint32,
-  Uint64,
   Utf8,
 } from 'apache-arrow'
-import type { Cell, Shape, TimestampUnit } from '../results.ts'
+import type { Cell, Shape } from '../results.ts'
 
 /** The Arrow type of a column, and the function that fills its buffers. */
 export interface ArrowColumn {
   type: DataType
   data(cells: Cell[]): Data
 }
-
-const UNITS: Record<TimestampUnit, TimeUnit> = {
-  us: TimeUnit.MICROSECOND,
-  ns: TimeUnit.NANOSECOND,
-}
-
-const SIGNED = {
-  8: { type: new Int8(), array: Int8Array },
-  16: { type: new Int16(), array: Int16Array },
-  32: { type: new Int32(), array: Int32Array },
-} as const
-const UNSIGNED = {
-  8: { type: new Uint8(), array: Uint8Array },
-  16: { type: new Uint16(), array: Uint16Array },
-  32: { type: new Uint32(), array: Uint32Array },
-} as const
 
 /**
  * The Arrow column for a shape, of the same type as in DuckDB's Parquet files: decimals, lists, structs and maps keep their types, and only
@@ -60,15 +37,13 @@ export function arrowColumn(shape: Shape): ArrowColumn {
     case 'boolean':
       return booleans
     case 'integer':
-      return integers(shape.bits, shape.signed)
+      return shape.bits === 64 ? bigints(new Int64()) : numbers(new Int32(), length => new Int32Array(length))
     case 'float':
-      return shape.bits === 32
-        ? numbers(new Float32(), length => new Float32Array(length))
-        : numbers(new Float64(), length => new Float64Array(length))
+      return numbers(new Float64(), length => new Float64Array(length))
     case 'decimal':
       return decimals(shape.width, shape.scale)
     case 'timestamp':
-      return bigints(new Timestamp(UNITS[shape.unit], shape.zone ? 'UTC' : null), length => new BigInt64Array(length))
+      return bigints(new Timestamp(TimeUnit.MICROSECOND, shape.zone ? 'UTC' : null))
     case 'date':
       return numbers(new DateDay(), length => new Int32Array(length))
     case 'blob':
@@ -86,27 +61,7 @@ export function arrowColumn(shape: Shape): ArrowColumn {
 
 const texts = bytes(new Utf8(), cell => Buffer.from(String(cell)))
 
-function integers(bits: 8 | 16 | 32 | 64, signed: boolean): ArrowColumn {
-  if (bits === 64) {
-    return signed
-      ? bigints(new Int64(), length => new BigInt64Array(length))
-      : bigints(new Uint64(), length => new BigUint64Array(length))
-  }
-  const { type, array } = (signed ? SIGNED : UNSIGNED)[bits]
-  return numbers(type, length => new array(length))
-}
-
-type Numbers =
-  | Int8Array
-  | Int16Array
-  | Int32Array
-  | Uint8Array
-  | Uint16Array
-  | Uint32Array
-  | Float32Array
-  | Float64Array
-
-const numbers = (type: DataType, allocate: (length: number) => Numbers): ArrowColumn => ({
+const numbers = (type: DataType, allocate: (length: number) => Int32Array | Float64Array): ArrowColumn => ({
   type,
   data(cells) {
     const values = allocate(cells.length)
@@ -115,13 +70,10 @@ const numbers = (type: DataType, allocate: (length: number) => Numbers): ArrowCo
   },
 })
 
-const bigints = (
-  type: DataType,
-  allocate: (length: number) => BigInt64Array<ArrayBuffer> | BigUint64Array<ArrayBuffer>,
-): ArrowColumn => ({
+const bigints = (type: DataType): ArrowColumn => ({
   type,
   data(cells) {
-    const values = allocate(cells.length)
+    const values = new BigInt64Array(cells.length)
     for (const [at, cell] of cells.entries()) if (cell !== null) values[at] = cell as bigint
     return makeData({ type, length: cells.length, ...validity(cells), data: values } as never)
   },

@@ -37,7 +37,7 @@ export function textWriter(shape: Shape): Writer {
 function writerOf(shape: Shape): Writer {
   switch (shape.kind) {
     case 'float':
-      return cell => floatText(cell as number, shape.bits)
+      return cell => floatText(cell as number)
     case 'timestamp':
       return cell => timestampText(cell as bigint, shape)
     case 'date':

@@ -56,7 +56,7 @@ function writerOf(shape: Shape): Writer {
     case 'integer':
       return shape.bits < 64 ? String : cell => wideInteger(cell as bigint)
     case 'float':
-      return cell => (Number.isFinite(cell) ? floatText(cell as number, shape.bits) : `"${cell}"`)
+      return cell => (Number.isFinite(cell) ? floatText(cell as number) : `"${cell}"`)
     case 'decimal':
       return shape.width <= SAFE_DIGITS ? cell => cell as string : quoted
     case 'timestamp':
@@ -76,17 +76,8 @@ function writerOf(shape: Shape): Writer {
   }
 }
 
-/** The shortest text that reads back as the same number of 32 or 64 bits; minus zero keeps its sign. */
-export function floatText(value: number, bits: 32 | 64): string {
-  if (Object.is(value, -0)) return '-0'
-  if (bits === 64 || !Number.isFinite(value)) return String(value)
-  // Nine digits distinguish any two floats of 32 bits; most need fewer.
-  for (let digits = 6; digits < 9; digits++) {
-    const short = Number(value.toPrecision(digits))
-    if (Math.fround(short) === value) return String(short)
-  }
-  return String(Number(value.toPrecision(9)))
-}
+/** The shortest text that reads back as the same number; minus zero keeps its sign. */
+export const floatText = (value: number): string => (Object.is(value, -0) ? '-0' : String(value))
 
 const quoted: Writer = cell => JSON.stringify(cell)
 

@@ -20,17 +20,15 @@ function pandasType(shape: Shape): PandasType {
     case 'boolean':
       return { pandas: 'bool', numpy: 'boolean' }
     case 'integer':
-      return shape.signed
-        ? { pandas: `int${shape.bits}`, numpy: `Int${shape.bits}` }
-        : { pandas: `uint${shape.bits}`, numpy: `UInt${shape.bits}` }
+      return { pandas: `int${shape.bits}`, numpy: `Int${shape.bits}` }
     case 'float':
-      return { pandas: `float${shape.bits}`, numpy: `float${shape.bits}` }
+      return { pandas: 'float64', numpy: 'float64' }
     case 'decimal':
       return { pandas: 'decimal', numpy: 'object', metadata: { precision: shape.width, scale: shape.scale } }
     case 'timestamp':
       return shape.zone
-        ? { pandas: 'datetimetz', numpy: `datetime64[${shape.unit}]`, metadata: { timezone: 'UTC' } }
-        : { pandas: 'datetime', numpy: `datetime64[${shape.unit}]` }
+        ? { pandas: 'datetimetz', numpy: 'datetime64[us]', metadata: { timezone: 'UTC' } }
+        : { pandas: 'datetime', numpy: 'datetime64[us]' }
     case 'date':
       return { pandas: 'date', numpy: 'object' }
     case 'blob':
