@@ -1,6 +1,6 @@
 // The properties file of a dbt project: the published tables and marts as sources, with descriptions and tests, and dashboards as exposures.
 import { stringify } from 'yaml'
-import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
+import type { DescribedColumn } from '../warehouse/dictionary/dictionary.ts'
 import type { StoredModel } from '../warehouse/models/stored-models.ts'
 import { publishedRelations, type Relation } from './relations.ts'
 

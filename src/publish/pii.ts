@@ -12,7 +12,7 @@ import type { PiiPolicy } from '../config/target-settings.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { ensureFile } from '../files/durable.ts'
-import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
+import type { DescribedColumn } from '../warehouse/dictionary/dictionary.ts'
 
 const KEY_BYTES = 32
 const BLOCK_BYTES = 64

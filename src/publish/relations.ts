@@ -1,8 +1,7 @@
 // The tables that are published, with the columns that targets receive and the class of personal data of each, from the dictionary.
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { PUBLISHED_TABLES, type PublishedTable, publishedMart } from '../warehouse/changes/published-tables.ts'
-import type { DescribedColumn } from '../warehouse/dictionary/described.ts'
-import { describedTables } from '../warehouse/dictionary/dictionary.ts'
+import { type DescribedColumn, describedTables } from '../warehouse/dictionary/dictionary.ts'
 import { marts } from '../warehouse/marts/declarations.ts'
 import { publishedModel, type StoredModel } from '../warehouse/models/stored-models.ts'
 

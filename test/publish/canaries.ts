@@ -7,7 +7,7 @@ import { RECORD_NUMBER } from '../../src/catalog/ddl.ts'
 import type { Field, Fields, Lift } from '../../src/catalog/shape.ts'
 import { publishedRelations } from '../../src/publish/relations.ts'
 import type { Writer } from '../../src/warehouse/connection.ts'
-import type { DescribedColumn } from '../../src/warehouse/dictionary/described.ts'
+import type { DescribedColumn } from '../../src/warehouse/dictionary/dictionary.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { ENTRY } from './published.ts'
 

@@ -149,7 +149,7 @@ describe('a check of the user', () => {
       mistake: expect.stringMatching(/Parser Error: syntax error at or near "conversations"/),
       outside: expect.stringMatching(/read_csv\(\) is not allowed/),
       nothing: expect.stringContaining('has no description'),
-      mistyped: expect.stringContaining('unknown setting "kye"'),
+      mistyped: expect.stringContaining('unknown line "kye: agent_id"'),
       email: expect.stringContaining(
         '`key` names user_email; the key columns of conversations are workspace_id, agent_id, conversation_id',
       ),

@@ -3,10 +3,28 @@
 import { type TableColumn, tablesOf } from '../../catalog/ddl.ts'
 import { type Column, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
+import type { PiiClass } from '../../catalog/shape.ts'
 import { marts } from '../marts/declarations.ts'
-import { sqlFiles } from '../sql-files.ts'
-import type { DescribedColumn, DescribedTable } from './described.ts'
-import { metaTables, viewOf } from './headers.ts'
+import { type SqlFile, sqlFiles } from '../sql-files.ts'
+import { columnParts, readHeader } from '../sql-header.ts'
+
+export interface DescribedColumn {
+  name: string
+  sqlType: string
+  about: string
+  pii: PiiClass
+  /** Path in the API's record, e.g. `csat.ease10`; null for a column of our own. */
+  path: string | null
+}
+
+export interface DescribedTable {
+  name: string
+  kind: 'table' | 'view'
+  about: string
+  /** Queries of a mart. */
+  example?: string
+  columns: readonly DescribedColumn[]
+}
 
 const columnOf = (column: TableColumn & Partial<Column>): DescribedColumn => ({
   name: column.name,
@@ -33,6 +51,51 @@ const martTables = (): DescribedTable[] =>
     example,
     columns: columns.map(columnOf),
   }))
+
+const COMMENT = /^\s*-- ?(.*)$/
+const TABLE = /^CREATE TABLE (\w+) \($/
+const COLUMN = /^ {2}"?(\w+)"? (\w+(?:\[\])?)(?: NOT NULL)?,?$/
+const PII = / \(PII: (\w+)\)/
+
+/**
+ * The tables that the files of `sql/meta` create, in their order. A comment before a table or a column describes it:
+ *
+ *   -- What a row of the table is.
+ *   CREATE TABLE _name (
+ *     -- What the column is (PII: staff).
+ *     name VARCHAR NOT NULL,
+ */
+function metaTables(sql: string): DescribedTable[] {
+  const tables: (DescribedTable & { columns: DescribedColumn[] })[] = []
+  let comment: string[] = []
+  for (const line of sql.split('\n')) {
+    const [, text] = COMMENT.exec(line) ?? []
+    if (text !== undefined) {
+      comment.push(text)
+      continue
+    }
+    const [, table] = TABLE.exec(line) ?? []
+    const [, name, sqlType] = COLUMN.exec(line) ?? []
+    const about = comment.join(' ')
+    if (table !== undefined) tables.push({ name: table, kind: 'table', about, columns: [] })
+    else if (name !== undefined && sqlType !== undefined) {
+      const pii = (PII.exec(about)?.[1] ?? 'none') as PiiClass
+      tables.at(-1)?.columns.push({ name, sqlType, about: about.replace(PII, '').replace(/\.$/, ''), pii, path: null })
+    }
+    comment = []
+  }
+  return tables
+}
+
+/** The view of a file of `sql/views`, whose header begins with its name. */
+function viewOf({ name, sql }: SqlFile): DescribedTable {
+  const { about, fields } = readHeader(sql, ['Columns'])
+  const columns = fields.get('Columns')!.map((line): DescribedColumn => {
+    const [column, sqlType, pii, described] = columnParts(line)
+    return { name: column!, sqlType: sqlType!, pii: pii as PiiClass, about: described!, path: null }
+  })
+  return { name, kind: 'view', about: about.slice(name.length + 2), columns }
+}
 
 /** All tables and views: records first, then marts, views and bookkeeping. */
 export async function describedTables(): Promise<DescribedTable[]> {

@@ -2,9 +2,8 @@
 import { isById } from '../../catalog/resources/resource.ts'
 import { RESOURCES } from '../../catalog/resources/resources.ts'
 import { durationText } from '../../core/time.ts'
-import type { DescribedColumn, DescribedTable } from './described.ts'
 import { diagrams } from './diagram.ts'
-import { describedTables } from './dictionary.ts'
+import { type DescribedColumn, type DescribedTable, describedTables } from './dictionary.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 

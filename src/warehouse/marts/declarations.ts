@@ -16,6 +16,7 @@
 //   --   name  TYPE  PII class  description      (separated by at least two spaces)
 import type { PiiClass } from '../../catalog/shape.ts'
 import { type SqlFile, sqlFiles } from '../sql-files.ts'
+import { columnParts, listIn, readHeader } from '../sql-header.ts'
 
 /**
  * What is computed again after a change: rows of the conversations that changed, rows whose groups (values of the grain) these touched, or
@@ -70,61 +71,42 @@ export interface Mart {
 /** Types of key columns; BIGINT: of models. */
 export type KeyType = 'VARCHAR' | 'TIMESTAMPTZ' | 'DATE' | 'INTEGER' | 'BIGINT'
 
-const FIELD = /^(Grain|Month|Refresh|Groups|Published by|Built from|Rows of|Joins|Shared|Use|Example|Columns):\s*(.*)$/
-
-/** Splits a header into its first paragraph and its fields; a line that names no field continues the one before. */
-function fieldsOf(lines: readonly string[]): Map<string, string[]> {
-  const fields = new Map<string, string[]>([['about', []]])
-  let current = fields.get('about')!
-  for (const line of lines) {
-    const [, field, text = ''] = FIELD.exec(line) ?? []
-    if (field !== undefined) {
-      current = []
-      fields.set(field, current)
-    }
-    const rest = field === undefined ? line : text
-    if (rest !== '') current.push(rest)
-  }
-  return fields
-}
+const FIELDS = [
+  ...['Grain', 'Month', 'Refresh', 'Groups', 'Published by', 'Built from', 'Rows of', 'Joins', 'Shared', 'Use'],
+  ...['Example', 'Columns'],
+]
 
 /** Reads one mart's file. `declarations.test.ts` checks what the headers name. @throws Error for a header without a field */
 export function parseMart({ name, sql }: SqlFile): Mart {
-  const lines = sql.split('\n')
-  const end = lines.findIndex(line => !line.startsWith('--'))
-  const fields = fieldsOf(lines.slice(0, end).map(line => line.replace(/^-- ?/, '').trimEnd()))
-  const text = (field: string): string => {
-    const value = fields.get(field)?.join(' ').trim()
-    if (!value) throw new Error(`sql/marts/${name}.sql: the header has no "${field}"`)
-    return value
-  }
-  const list = (field: string): string[] => text(field).split(/,\s*/)
-  const listIfAny = (field: string): string[] => (fields.has(field) ? list(field) : [])
-  const grain = list('Grain')
+  const header = readHeader(sql, FIELDS)
+  const { about, fields, select } = header
+  for (const field of ['Grain', 'Refresh', 'Built from', 'Use'])
+    if (!fields.get(field)?.[0]) throw new Error(`sql/marts/${name}.sql: the header has no "${field}"`)
+  const text = (field: string): string => fields.get(field)!.join(' ')
+  const grain = listIn(header, 'Grain')
+  const listOrGrain = (field: string): string[] => (fields.has(field) ? listIn(header, field) : grain)
   return {
     name,
-    about: text('about')
-      .slice(name.length + 2)
-      .replace(/\.$/, ''),
+    about: about.slice(name.length + 2).replace(/\.$/, ''),
     grain,
     month: fields.has('Month') ? text('Month') : null,
     refresh: text('Refresh') as RefreshScope,
-    groups: fields.has('Groups') ? list('Groups') : grain,
-    publishedBy: fields.has('Published by') ? list('Published by') : grain,
-    builtFrom: list('Built from'),
-    rowsOf: listIfAny('Rows of'),
-    joins: listIfAny('Joins').map(join => {
+    groups: listOrGrain('Groups'),
+    publishedBy: listOrGrain('Published by'),
+    builtFrom: listIn(header, 'Built from'),
+    rowsOf: listIn(header, 'Rows of'),
+    joins: listIn(header, 'Joins').map(join => {
       const [column, mart, key] = join.split(/ = |\./)
       return { column: column!, mart: mart!, key: key! }
     }),
-    shared: listIfAny('Shared'),
+    shared: listIn(header, 'Shared'),
     use: text('Use'),
     example: (fields.get('Example') ?? []).join('\n'),
     columns: (fields.get('Columns') ?? []).map(line => {
-      const [column, sqlType, pii, about] = line.trim().split(/\s{2,}/)
-      return { name: column!, sqlType: sqlType!, pii: pii as PiiClass, about: about! }
+      const [column, sqlType, pii, described] = columnParts(line)
+      return { name: column!, sqlType: sqlType!, pii: pii as PiiClass, about: described! }
     }),
-    select: lines.slice(end).join('\n'),
+    select,
   }
 }
 

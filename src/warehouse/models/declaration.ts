@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto'
 import type { PiiClass } from '../../catalog/shape.ts'
 import type { SqlFile } from '../sql-files.ts'
+import { columnParts, listIn, readHeader } from '../sql-header.ts'
 
 interface DeclaredColumn {
   name: string
@@ -35,44 +36,26 @@ const NAME = /^[a-z][a-z0-9_]{0,49}$/
 
 const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'] satisfies PiiClass[]
 
-const SETTING = /^(key|shared|columns):\s*(.*)$/
-
-const COLUMN = /^\s{2,}(\S+)\s{2,}(\S+)(?:\s{2,}(.*\S))?\s*$/
-
-const listOf = (text: string): string[] =>
-  text
-    .split(',')
-    .map(name => name.trim())
-    .filter(name => name !== '')
-
 interface Header extends Pick<Model, 'about' | 'key' | 'shared'> {
   columns: DeclaredColumn[]
   problem?: string
 }
 
 function headerOf(sql: string): Header {
-  const about: string[] = []
-  const header: Header = { about: '', key: [], shared: [], columns: [] }
-  let isInColumns = false
-  for (const line of sql.trimStart().split(/\r?\n/)) {
-    if (!line.startsWith('--')) break
-    const text = line.slice(2).replace(/^ /, '')
-    const [, setting, value = ''] = SETTING.exec(text) ?? []
-    if (setting === 'key' || setting === 'shared') header[setting] = listOf(value)
-    if (setting !== undefined) {
-      isInColumns = setting === 'columns'
-      continue
-    }
-    if (!isInColumns) {
-      about.push(text.trim())
-      continue
-    }
-    const [, name, pii, words = ''] = COLUMN.exec(text) ?? []
-    if (name === undefined || !PII.includes(pii!))
-      header.problem ??= `the line "${text.trim()}" of its header is not a column, a class (${PII.join(', ')}) and a description, separated by at least two spaces`
-    else header.columns.push({ name, pii: pii as PiiClass, about: words })
+  const header = readHeader(sql, ['key', 'shared', 'columns'])
+  const lines = header.fields.get('columns') ?? []
+  const isColumn = (line: string): boolean => PII.includes(columnParts(line)[1]!)
+  const wrong = lines.find(line => !isColumn(line))
+  return {
+    ...{ about: header.about, key: listIn(header, 'key'), shared: listIn(header, 'shared') },
+    columns: lines.filter(isColumn).map(line => {
+      const [name, pii, about = ''] = columnParts(line)
+      return { name: name!, pii: pii as PiiClass, about }
+    }),
+    ...(wrong !== undefined && {
+      problem: `the line "${wrong.trim()}" of its header is not a column, a class (${PII.join(', ')}) and a description, separated by at least two spaces`,
+    }),
   }
-  return { ...header, about: about.join(' ').trim() }
 }
 
 function problemOf(

@@ -2,7 +2,7 @@
 
 import type { PublishedTable } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
-import type { DescribedColumn } from '../dictionary/described.ts'
+import type { DescribedColumn } from '../dictionary/dictionary.ts'
 import type { KeyType } from '../marts/declarations.ts'
 import { MODELS_SCHEMA } from './order.ts'
 
