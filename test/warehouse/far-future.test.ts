@@ -1,9 +1,7 @@
 // Versions with times in the future: none of them wins permanently.
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { agedIds } from '../../src/warehouse/planning/refresh.ts'
-import { rounds } from '../tier.ts'
 import { applyTo, eventOf } from './events/events-in.ts'
 import { AGENT, landConversations, SENT_AT_MS } from './landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from './temporary-warehouse.ts'
@@ -52,38 +50,6 @@ describe('a lastModified in the future', () => {
         modified: next ?? null,
         sane: true,
       })),
-    )
-  })
-
-  it('gives the same row in any order of loading, and in one batch', async () => {
-    const modified = fc.constantFrom(...AHEAD, -1, null)
-    // Each page holds a version of each of eight conversations.
-    const page = fc.record({ hour: fc.nat(200), modified: fc.array(modified, { minLength: 8, maxLength: 8 }) })
-    await fc.assert(
-      fc.asyncProperty(
-        fc.uniqueArray(page, { selector: one => one.hour, minLength: 3, maxLength: 5 }),
-        async versions => {
-          const expected = `at ${Math.max(...versions.map(({ hour }) => hour))}`
-          for (const order of [versions, [...versions].reverse(), 'batch' as const]) {
-            const workspace = app.workspace()
-            const pages = []
-            for (const { hour, modified } of order === 'batch' ? versions : order) {
-              const sentAtMs = SENT_AT_MS + hour * HOUR
-              // Each conversation changed just before its export, unless its time is in the future or absent.
-              const records = modified.map((ahead, id) => ({
-                ID: `c${id}`,
-                state: `at ${hour}`,
-                lastModified: ahead === -1 ? sentAtMs - 5 * MINUTE : ahead === null ? null : ahead + hour * HOUR,
-              }))
-              pages.push(await landConversations(workspace.landing, { records, sentAtMs }))
-            }
-            if (order === 'batch') await workspace.load(...pages)
-            else for (const page of pages) await workspace.load(page)
-            expect(await statesOf(workspace)).toEqual(Array(8).fill(expected))
-          }
-        },
-      ),
-      { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 20 }), seed: 14 },
     )
   })
 

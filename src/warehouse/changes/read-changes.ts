@@ -42,10 +42,10 @@ export interface Refill {
   to: Watermark
 }
 
-/** What the consumer's copy, which has reached `watermark`, must apply; of at most `limit` entries. */
+/** Returns what the consumer's copy, which has reached `watermark`, must apply. */
 export async function changesSince(
   reader: Reader,
-  { name, watermark, limit }: { name: string; watermark: Watermark | null; limit?: number },
+  { name, watermark }: { name: string; watermark: Watermark | null },
 ): Promise<Changes | Refill> {
   const { trimmedTo, ...end } = await logRange(reader)
   const refill = (reason: RefillReason): Refill => ({ kind: 'refill', reason, to: end })
@@ -55,9 +55,8 @@ export async function changesSince(
   if (watermark.epoch !== end.epoch) return refill('other epoch')
   if (watermark.seq < trimmedTo) return refill('trimmed')
   if (watermark.seq > end.seq) return refill('ahead of the log')
-  const seq = Math.min(end.seq, watermark.seq + (limit ?? Number.POSITIVE_INFINITY))
-  const range = { after: watermark.seq, upTo: seq }
-  return { kind: 'changes', from: watermark, to: { ...end, seq }, tables: await changedTables(reader, range) }
+  const range = { after: watermark.seq, upTo: end.seq }
+  return { kind: 'changes', from: watermark, to: end, tables: await changedTables(reader, range) }
 }
 
 interface Range {

@@ -2,14 +2,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Watermark } from '../../../src/warehouse/changes/epoch.ts'
 import { PUBLISHED_TABLES, type PublishedTable, partitionOf } from '../../../src/warehouse/changes/published-tables.ts'
-import { type Changes, changedKeys, changesSince, type Refill } from '../../../src/warehouse/changes/read-changes.ts'
+import { type Changes, changedKeys, changesSince } from '../../../src/warehouse/changes/read-changes.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 
 export interface Copy {
-  name: string
-  watermark: Watermark | null
-  /** Applies at most `limit` entries, or fills the copy if the log asks for it. */
-  apply(limit?: number): Promise<Changes | Refill>
+  /** Applies the changes, or fills the copy if the log asks for it. */
+  apply(): Promise<void>
   /** The number and hashes of each table's rows, in the copy or in the live tables. */
   sums(of?: 'copy' | 'live'): Promise<Record<string, string>>
   close(): Promise<void>
@@ -35,21 +33,15 @@ export async function openCopy(warehouse: Warehouse, name: string, by: 'key' | '
     }
   }
 
-  const copy: Copy = {
-    name,
-    watermark: null,
-    async apply(limit) {
+  let watermark: Watermark | null = null
+  return {
+    async apply() {
       await run('BEGIN')
-      const answer = await changesSince(readerOf(connection), {
-        name,
-        watermark: copy.watermark,
-        ...(limit !== undefined && { limit }),
-      })
+      const answer = await changesSince(readerOf(connection), { name, watermark })
       if (answer.kind === 'refill') await refill()
       else for (const { published } of answer.tables) await replace(run, name, published, answer)
       await run('COMMIT')
-      copy.watermark = answer.to
-      return answer
+      watermark = answer.to
     },
     sums: (of = 'copy') => sumsOf(connection, of === 'copy' ? name : 'warehouse'),
     async close() {
@@ -57,7 +49,6 @@ export async function openCopy(warehouse: Warehouse, name: string, by: 'key' | '
       connection.closeSync()
     },
   }
-  return copy
 }
 
 const readerOf = (connection: DuckDBConnection) => ({

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
+import { recordChecks } from '../../../src/warehouse/checks/all-checks.ts'
 import type { SpooledEvent } from '../../../src/warehouse/events/incoming.ts'
 import { isDeep, rounds } from '../../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
@@ -143,6 +144,7 @@ it('exports and events converge, in any order and any number of times', async ()
       await deliver(once, inOrder)
       await deliver(often, scrambled)
       expect(await tablesOf(often)).toEqual(await tablesOf(once))
+      for (const { name, sql } of recordChecks()) expect(await app.warehouse.writer.rows(sql), name).toEqual([])
     }),
     { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 40 }), endOnFailure: true },
   )

@@ -1,10 +1,8 @@
-import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { conversation } from '../../../src/catalog/conversation/conversation.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
 import { MINUTE } from '../../../src/core/time.ts'
 import { applyPatches, applyStoredPatches, type Patch } from '../../../src/warehouse/events/patches.ts'
-import { rounds } from '../../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
@@ -210,91 +208,4 @@ it('patches that are applied from the table again stay one row each', async () =
   })
   expect(before).toHaveLength(2 * ids.length)
   expect(await stored()).toEqual(before)
-})
-
-/** A state of a conversation, in a full record or in a patch of these keys. */
-interface Version {
-  version: number
-  full: boolean
-  keys: string[]
-}
-
-const KEYS = ['state', 'tags', 'unheard', 'userPlatform']
-
-const valuesOf = ({ version, full, keys }: Version): Record<string, unknown> => {
-  const all: Record<string, unknown> = {
-    state: `state ${version}`,
-    tags: [`tag ${version}`],
-    unheard: { [`from ${version}`]: version },
-    userPlatform: `platform ${version}`,
-  }
-  return Object.fromEntries((full ? KEYS : keys).map(key => [key, all[key]]))
-}
-
-/** The rule: the newest full record, patched per key by the newest patch that is newer than it. */
-function folded(versions: Version[]): Record<string, unknown> {
-  const fullest = Math.max(-1, ...versions.filter(each => each.full).map(each => each.version))
-  const ascending = versions.filter(each => each.version >= fullest).sort((a, b) => a.version - b.version)
-  return Object.assign({}, ...ascending.map(valuesOf))
-}
-
-const histories = fc.uniqueArray(
-  fc.record({ version: fc.nat(9), full: fc.boolean(), keys: fc.subarray(KEYS, { minLength: 1 }) }),
-  { selector: one => one.version, minLength: 1, maxLength: 4 },
-)
-
-/** A text whose sort order equals the number's. */
-const nameOf = (id: number): string => `c${String(id).padStart(2, '0')}`
-
-/** Applies the first versions of all conversations together, then the second ones, so that each step needs only one load. */
-async function applyAll(workspace: Workspace, conversations: Version[][]): Promise<void> {
-  for (let step = 0; conversations.some(history => step < history.length); step++) {
-    const versions = conversations.flatMap((history, id) => {
-      const each = history[step]
-      return each ? [{ ...each, id: nameOf(id) }] : []
-    })
-    const records = versions
-      .filter(each => each.full)
-      .map(each => ({ ID: each.id, lastModified: modifiedAt(each.version), ...valuesOf(each) }))
-    await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: SENT_AT_MS + step }))
-    const patches = versions.filter(each => !each.full).map(each => patch(each.version, valuesOf(each), each.id))
-    await apply(workspace, ...patches)
-  }
-}
-
-async function shownRows(workspace: Workspace) {
-  const tags = await workspace.rows('conversation_tags', 'conversation_id, tag')
-  const what = 'conversation_id, state, extra, user_platform, channel, _complete'
-  return (await workspace.rows('conversations', what)).map(row => ({
-    ...row,
-    extra: JSON.parse(String(row.extra ?? '{}')) as unknown,
-    tags: tags.filter(tag => tag.conversation_id === row.conversation_id).map(({ tag }) => tag),
-  }))
-}
-
-const expectedOf = (history: Version[], id: number) => {
-  const fields = folded(history)
-  return {
-    conversation_id: nameOf(id),
-    state: fields.state ?? null,
-    user_platform: fields.userPlatform ?? null,
-    channel: fields.userPlatform ?? null,
-    extra: 'unheard' in fields ? { unheard: fields.unheard } : {},
-    tags: fields.tags ?? [],
-    _complete: history.some(({ full }) => full),
-  }
-}
-
-describe('full records and patches', () => {
-  it('converge in any order of arrival', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(histories, { minLength: 20, maxLength: 30 }), async conversations => {
-        const workspace = app.workspace()
-        await applyAll(workspace, conversations)
-        expect(await shownRows(workspace)).toEqual(conversations.map(expectedOf))
-      }),
-      // A run has about twenty-five histories; shrinking would take minutes, and the difference is readable without it.
-      { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 40 }), endOnFailure: true },
-    )
-  })
 })

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { conversation } from '../../../src/catalog/conversation/conversation.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
@@ -6,7 +5,6 @@ import { recordChecks } from '../../../src/warehouse/checks/all-checks.ts'
 import type { Row } from '../../../src/warehouse/connection.ts'
 import { applyPatches } from '../../../src/warehouse/events/patches.ts'
 import { retryQuarantined } from '../../../src/warehouse/maintenance/quarantine-retry.ts'
-import { rounds } from '../../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
@@ -84,38 +82,5 @@ describe('the number of a record', () => {
     expect(await misnumbered()).toEqual([])
     expect(await numbersIn(workspace, 'conversation_tags')).toHaveLength(4)
     expect(new Set(await numbersIn(workspace, 'conversation_tags')).size).toBe(2)
-  })
-
-  it('joins the correct rows after any loads in any order', async () => {
-    const loads = fc.array(
-      fc.record({
-        records: fc.array(fc.tuple(fc.constantFrom(...'abcdefgh'), fc.nat(3)), { minLength: 3, maxLength: 12 }),
-        sentAtMs: fc.nat(3).map(n => SENT_AT_MS + n * 1_000),
-      }),
-      { minLength: 3, maxLength: 4 },
-    )
-    await fc.assert(
-      fc.asyncProperty(loads, async pages => {
-        const workspace = app.workspace()
-        for (const { records, sentAtMs } of pages) {
-          const given = records.map(([id, elements]) => record(id, elements))
-          await workspace.load(await landConversations(workspace.landing, { records: given, sentAtMs }))
-        }
-        expect(await misnumbered()).toEqual([])
-        // Each child row under a record number carries the values of that conversation.
-        expect(
-          await workspace.rows(
-            `conversations c LEFT JOIN (SELECT _record AS n, count(*) AS held FROM conversation_sessions GROUP BY ALL) ON n = c._record`,
-            `conversation_id`,
-          ),
-        ).toHaveLength(new Set(pages.flatMap(page => page.records.map(([id]) => id))).size)
-        const wrong = await workspace.rows(
-          `(SELECT c.workspace_id, json_array_length(c.sessions) AS expected, count(s._record) AS held FROM conversations c
-            LEFT JOIN conversation_sessions s USING (_record) GROUP BY c.workspace_id, c._record, expected HAVING expected <> held)`,
-        )
-        expect(wrong).toEqual([])
-      }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 60 }), endOnFailure: true },
-    )
   })
 })

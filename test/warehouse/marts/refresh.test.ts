@@ -308,9 +308,9 @@ describe('marts that are brought up to date', () => {
     try {
       await copy.apply()
       let before = await rowsOf()
-      // Usually three kinds at once: a refresh takes as long as for one.
+      // Usually several kinds at once: a refresh takes as long as for one.
       const kinds = Object.keys(KINDS)
-      const atOnce = isDeep ? 1 : 3
+      const atOnce = isDeep ? 1 : 5
       for (let first = 0; first < kinds.length; first += atOnce) {
         const some = kinds.slice(first, first + atOnce)
         for (const kind of some) await perform(workspaces, KINDS[kind]!)
@@ -322,12 +322,13 @@ describe('marts that are brought up to date', () => {
         expect(await computedRows(), some.join()).toEqual(rows)
         before = rows
       }
+      expect(await rebuiltRows({ slice: 2 })).toEqual(before)
     } finally {
       await copy.close()
     }
   })
 
-  it('equal marts that are built from empty, after any sequence of changes', async () => {
+  it.runIf(isDeep)('equal marts that are built from empty, after any sequence of changes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 10 }), async operations => {
         const workspaces = [app.workspace(), app.workspace()]
