@@ -133,10 +133,9 @@ function requireToken(token: string): string {
       hint: "Set the variable or file that contains the token to the workspace's secret key.",
     })
   }
-  // Characters that begin an escape in JSON, URLs or HTML are in no bearer token; an echo of one could not be masked.
-  if (/^[!#$(-;=?-[\]-~]+$/.test(token)) return token
+  if (/^[!#-&(-[\]-~]+$/.test(token)) return token
   throw new ConvohouseError('CONFIG_INVALID', {
-    what: 'The API token contains a space, a line break, a quote or another character that a token cannot contain',
+    what: 'The API token contains a blank, a line break, a quote, a backslash or a character beyond ASCII',
     hint: 'Copy the token again, without quotes and without a line break at its end.',
   })
 }

@@ -40,7 +40,7 @@ const tokens = fc
     minLength: 8,
     maxLength: 60,
   })
-  .filter(token => /^[!#$(-;=?-[\]-~]+$/.test(token) && !token.includes('*'))
+  .filter(token => /^[!#-&(-[\]-~]+$/.test(token) && !token.includes('*'))
 const around = fc.string({ unit: 'binary', maxLength: 40 })
 const anyEncoding = fc.constantFrom(...Object.keys(ENCODINGS)).map(name => ENCODINGS[name]!)
 
@@ -140,6 +140,18 @@ describe('a page', () => {
       ),
     )
   })
+
+  it.each(['JSON of .NET', 'JSON of Go', 'URL-encoded', 'HTML by name'])(
+    'loses a token with characters that escapes begin with, written as %s',
+    encoding => {
+      const token = 'tok_%41&lt;<b>+4f9Kq2Zs8vLw=='
+      const net = token.replace(/[&<>+]/g, each => `\\u00${each.charCodeAt(0).toString(16).toUpperCase()}`)
+      const go = net.replaceAll('\\u002B', '+').toLowerCase().replace(/4f9.*/, '4f9Kq2Zs8vLw==')
+      const written = { 'JSON of .NET': net, 'JSON of Go': go }[encoding] ?? ENCODINGS[encoding]!(token)
+      const { bytes, count } = pageWithoutToken(Buffer.from(`{"data":[],"echo":"Bearer ${written}"}`), [token])
+      expect([count, JSON.parse(bytes.toString())]).toEqual([1, { data: [], echo: 'Bearer ***' }])
+    },
+  )
 
   it('without a token keeps its bytes, even if the token could be a word or a number', () => {
     const body = Buffer.from('{"data":[{"text":"a demo of 1234567890123456"}]}')

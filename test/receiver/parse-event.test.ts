@@ -131,17 +131,31 @@ describe('a secret', () => {
       expect(kept(ofText(body)).text).not.toMatch(/canary|workspaceSecret"/)
   })
 
-  it('is found in the body whatever surrounds it, also after other members of its name', () => {
-    const others = Array.from({ length: 50 }, () => '{"workspaceSecret":"x"}').join(',')
-    for (const body of [
-      `{"a":[${others}],"workspaceSecret"\n:\t"${NEXT}"}`,
-      `{"text":"\\"workspaceSecret\\":\\"x\\"","workspaceSecret":"${NEXT}"}`,
-      `{"a":"${'x'.repeat(300_000)}","workspaceSecret":"whsec-canary-next-77b\\u0030"}`,
-    ])
-      expect(kept(ofText(body)).workspaceId).toBe('ws')
-    expect(ofText(`{"a":{${member}}}`)).toEqual({ refused: 'wrong-secret' })
-    expect(ofText(`{${member},"workspaceSecret":"x"}`)).toEqual({ refused: 'wrong-secret' })
-  })
+  const escaped = [...'workspaceSecret'].map(each => `\\u00${each.charCodeAt(0).toString(16).toUpperCase()}`).join('')
+  const others = (count: number, text: string) => Array.from({ length: count }, () => text).join(',')
+  it.each([
+    ['alone', `{"workspaceSecret":"${NEXT}"}`],
+    ['after blanks', `{"a":1,"workspaceSecret"\n:\t"${NEXT}"}`],
+    ['after a byte order mark', `\uFEFF{"workspaceSecret":"${NEXT}"}`],
+    ['with escapes in its name', `{"a":1,"${escaped}":"${NEXT}"}`],
+    ['with one escape in its name', `{"workspace\\u0053ecret":"${NEXT}"}`],
+    ['with escapes in its value', `{"workspaceSecret":"whsec-canary-next-77b\\u0030"}`],
+    ['after its name in a text', `{"text":"\\"workspaceSecret\\":\\"x\\"","workspaceSecret":"${NEXT}"}`],
+    ['after its name as a value', `{"field":"workspaceSecret","workspaceSecret":"${NEXT}"}`],
+    ['after a hundred others inside', `{"a":[${others(200, '{"workspaceSecret":"x"}')}],"workspaceSecret":"${NEXT}"}`],
+    ['after a hundred others beside it', `{${others(200, '"workspaceSecret":"x"')},"workspaceSecret":"${NEXT}"}`],
+    ['after others of other types', `{"workspaceSecret":null,"workspaceSecret":["x"],"workspaceSecret":"${NEXT}"}`],
+    ['after 8 MB', `{"a":[${others(500_000, '{"b":"cd\\\\"}')}],"workspaceSecret":"${NEXT}"}`],
+    ['before 8 MB', `{"workspaceSecret":"${NEXT}","a":"${'x\\"'.repeat(2_700_000)}"}`],
+  ])('is found %s', (_where, body) => expect(kept(ofText(body)).workspaceId).toBe('ws'))
+
+  it.each([
+    ['inside another member', `{"a":{${member}}}`],
+    ['before another secret', `{${member},"workspaceSecret":"x"}`],
+    ['before another type', `{${member},"workspaceSecret":null}`],
+    ['under another name', `{"workspacesecret":"${NEXT}"}`],
+    ['in a list', `["workspaceSecret","${NEXT}"]`],
+  ])('is not accepted %s', (_where, body) => expect(ofText(body)).toEqual({ refused: 'wrong-secret' }))
 
   it('of another kind is dropped by its name and counted by path, unlike token counts and booleans', () => {
     const checked = of({

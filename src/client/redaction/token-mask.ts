@@ -17,7 +17,21 @@ interface Patterns {
 
 const known = new Map<string, Patterns>()
 
-/** A pattern for a character: plain, or escaped for JSON or JavaScript, a URL, or HTML. Tokens contain no character that begins an escape. */
+const HTML_NAMES: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt' }
+
+const htmlOf = (character: string): string => `&${HTML_NAMES[character]};`
+
+/** The escape of .NET. Go writes the same in lower case. */
+const jsonOf = (character: string): string => `\\u00${character.charCodeAt(0).toString(16).toUpperCase()}`
+
+/** The token as serializers write it that escape what HTML might read: .NET, Go, templates. */
+const forHtml = (token: string): string[] => [
+  token.replace(/[&<>+`]/g, jsonOf),
+  token.replace(/[&<>]/g, character => jsonOf(character).toLowerCase()),
+  token.replace(/[&<>]/g, htmlOf),
+]
+
+/** A pattern for a character: plain, or escaped for JSON or JavaScript, a URL, or HTML. */
 function spellings(character: string): string {
   const code = character.charCodeAt(0)
   const hex = code.toString(16)
@@ -26,6 +40,7 @@ function spellings(character: string): string {
     `%(?:25){0,8}${hex}`,
     `\\\\{1,8}(?:u00|u\\{0{0,8}|x)${hex}\\}?`,
     `&(?:amp;){0,8}#(?:0{0,8}${code}|x0{0,8}${hex});?`,
+    ...(character in HTML_NAMES ? [`&(?:amp;){0,8}${HTML_NAMES[character]};`] : []),
   ].join('|')
 }
 
@@ -34,7 +49,7 @@ function patternsOf(token: string): Patterns {
   const others = [hex, ...base64Of(token)].map(form => form.replace(/[+/]/g, '\\$&'))
   const characters = [...token].map(character => `(?:${spellings(character)})`).join('')
   const patterns = known.get(token) ?? {
-    plain: [...writtenForms([token]), hex],
+    plain: [...writtenForms([token]), ...forHtml(token), hex],
     forms: [token, hex, hex.toUpperCase(), ...base64Of(token)],
     spelled: new RegExp([characters, ...others].join('|'), 'gi'),
   }
