@@ -1,16 +1,11 @@
 import { readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { inflateRawSync } from 'node:zlib'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { emptyNotes } from '../../../src/catalog/inspection/inspect.ts'
 import { ConvohouseError } from '../../../src/core/errors.ts'
-import { readBody } from '../../../src/landing/page.ts'
 import type { LoadablePage } from '../../../src/warehouse/load/load-input.ts'
 import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
-import { anyConversation } from '../../catalog/arbitrary-records.ts'
 import { flipped } from '../../landing/flipped.ts'
 import { landedFile } from '../../landing/landed-file.ts'
-import { isDeep, rounds } from '../../tier.ts'
 import { recordsText } from '../corpus/cases.ts'
 import { freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { recordRows } from '../record-rows.ts'
@@ -24,8 +19,6 @@ const goldenRecords = (name: string): object[] => JSON.parse(recordsText(name)) 
 const page = (workspace: Workspace, body: string | Uint8Array) => landConversations(workspace.landing, { body })
 
 const records = (workspace: Workspace, ...all: unknown[]) => landConversations(workspace.landing, { records: all })
-
-const summaries = (workspace: Workspace) => workspace.rows('conversations', 'conversation_id, summary, extra')
 
 describe('a record', () => {
   const NAMES = ['full-record', 'unknown-fields', 'times', 'any-typed', 'unicode']
@@ -48,20 +41,6 @@ describe('a record', () => {
     const rows = await recordRows(fast)
     expect(new Set(rows.conversations!.map(row => row.agent_id))).toEqual(new Set(NAMES))
     expect(await recordRows(tolerant)).toEqual(rows)
-  })
-})
-
-describe('a page of arbitrary records', () => {
-  it('is loaded with a row for each record', async () => {
-    const workspace = app.workspace()
-    const count = rounds('FAULT_RUNS', { usual: 1, deep: 10 }) * 100
-    const odd = fc.sample(anyConversation, count).map((record, index) => ({ ...record, ID: `c${index}` }))
-    // Pages of few records, so that some of them take the fast path.
-    for (let first = 0; first < odd.length; first += 100) {
-      const slices = Array.from({ length: 20 }, (_, page) => odd.slice(first + page * 5, first + page * 5 + 5))
-      await workspace.load(...(await Promise.all(slices.map(slice => records(workspace, ...slice)))))
-    }
-    expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(count)
   })
 })
 
@@ -91,33 +70,6 @@ describe('a page of several lines', () => {
 })
 
 describe('a page that DuckDB refuses', () => {
-  it('for a lone surrogate is loaded with the replacement character in its place', async () => {
-    const workspace = app.workspace()
-    const body = String.raw`{"data":[{"ID":"c1","summary":"cut \ud800 off","bad \udfff key":"\\ud800 stays"},{"ID":"c2","summary":"\ud83d\ude80"}]}`
-    const result = await workspace.load(await page(workspace, body))
-    expect(result).toMatchObject({ records: 2, coerced: 1, inserted: 2, quarantined: 0 })
-    expect(await summaries(workspace)).toEqual([
-      { conversation_id: 'c1', summary: 'cut \ufffd off', extra: '{"bad \ufffd key":"\\\\ud800 stays"}' },
-      { conversation_id: 'c2', summary: '🚀', extra: null },
-    ])
-  })
-
-  it('for a duplicate key in an object is loaded with the last value', async () => {
-    const workspace = app.workspace()
-    const body = '{"data":[{"ID":"c1","summary":"first","csat":{"ease10":1,"ease10":2},"summary":"last"}]}'
-    expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 1 })
-    expect(await workspace.rows('conversations', 'summary, csat_ease10')).toEqual([{ summary: 'last', csat_ease10: 2 }])
-  })
-
-  it('for bytes that are not UTF-8 is loaded with the replacement character in their place', async () => {
-    const workspace = app.workspace()
-    const body = Buffer.concat([Buffer.from('{"data":[{"ID":"c1","summary":"a'), Buffer.of(0xff), Buffer.from('b"}]}')])
-    const landed = await page(workspace, body)
-    expect(await workspace.load(landed)).toMatchObject({ inserted: 1 })
-    expect(await summaries(workspace)).toEqual([{ conversation_id: 'c1', summary: 'a\ufffdb', extra: null }])
-    expect(await readBody(fileOf(landed))).toEqual(body)
-  })
-
   it('affects no other page of its batch', async () => {
     const workspace = app.workspace()
     const surrogate = String.raw`{"data":[{"ID":"c2","summary":"\ud800"}]}`
@@ -130,37 +82,6 @@ describe('a page that DuckDB refuses', () => {
 })
 
 describe('a page', () => {
-  // `quarantine.test.ts` loads such a record through a coerced copy.
-  it.runIf(isDeep)('with a record of 20 MB is loaded completely', async () => {
-    const workspace = app.workspace()
-    const summary = 'twenty megabytes '.repeat(1_200_000)
-    expect(await workspace.load(await records(workspace, { ID: 'long', summary }))).toMatchObject({ coerced: 0 })
-    expect(await workspace.rows('conversations', 'length(summary)::INTEGER AS n')).toEqual([{ n: summary.length }])
-  })
-
-  it('with elements that are no records stores none of them, and lists each in the quarantine', async () => {
-    const workspace = app.workspace()
-    const elements = [{ ID: 'c1' }, null, 'text', [1], {}, { ID: '' }, { ID: { deep: 1 } }, { ID: 'c2' }]
-    const landed = await records(workspace, ...elements)
-    expect(await workspace.load(landed)).toMatchObject({ inserted: 2, records: 2, quarantined: 6 })
-    expect(await workspace.rows('_quarantine', `element, reason, record, file = '${landed.address}' AS same`)).toEqual(
-      ['null', 'string', 'array', 'object', 'object', 'object'].map((seen, index) => ({
-        element: index + 2,
-        reason: `${seen} without a usable ID`,
-        record: 'conversation',
-        same: true,
-      })),
-    )
-  })
-
-  it('with more unknown paths than fit a schema loses none of them', async () => {
-    const workspace = app.workspace()
-    const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`key_${index}`, index]))
-    expect(await workspace.load(await records(workspace, { ID: 'c1', ...many }))).toMatchObject({ coerced: 1 })
-    const [row] = await workspace.rows('conversations', 'extra')
-    expect(JSON.parse(String(row?.extra))).toEqual(many)
-  })
-
   it('whose unknown key differs only in case from that of another page in the batch keeps both', async () => {
     const workspace = app.workspace()
     const pages = [
@@ -207,16 +128,6 @@ describe('a page with nesting around its records that would crash the process', 
       { conversation_id: 'c2', extra: null },
     ])
   })
-
-  it('is loaded also if it was inspected with an older catalog', async () => {
-    const workspace = app.workspace()
-    const landed = await landConversations(workspace.landing, {
-      body: `{"data":[{"ID":"c1"}],"x":${deep}}`,
-      catalogVersion: 0,
-    })
-    const stale: LoadablePage = { ...landed, head: { ...landed.head, notes: emptyNotes() } }
-    expect(await workspace.load(stale)).toMatchObject({ inserted: 1, coerced: 1 })
-  })
 })
 
 /** The contents of a gzip member, ignoring its checksum; undefined if it cannot be decompressed. */
@@ -254,17 +165,6 @@ describe('a landed file that cannot be read', () => {
       { conversation_id: 'behind' },
     ])
     expect(await workspace.rows('_loads', 'file')).not.toContainEqual({ file: pages[1]!.address })
-  })
-
-  it('is reported also if inspection had chosen the tolerant path for it', async () => {
-    const workspace = app.workspace()
-    const pages = [
-      await records(workspace, { ID: 'cut', messagesNum: 'many', summary: 'x'.repeat(500) }),
-      await records(workspace, { ID: 'behind' }),
-    ]
-    await cutShort(pages[0]!)
-    expect((await failureOf(workspace.load(...pages))).code).toBe('LANDING_CORRUPT')
-    expect(await workspace.rows('conversations', 'conversation_id')).toEqual([{ conversation_id: 'behind' }])
   })
 
   it('is reported also if it is truncated exactly after its head and is still a valid gzip file', async () => {

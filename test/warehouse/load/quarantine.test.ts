@@ -176,20 +176,6 @@ describe('a record', () => {
       { conversation_id: 'short', n: null },
     ])
   })
-
-  it('keeps every digit in extra and in fields of any shape', async () => {
-    const workspace = app.workspace()
-    const record =
-      '{"ID":"c","value":98765432109876543210,"origin":{"n":12345678901234567890},"x":123456789012345678901234}'
-    await workspace.load(await page(workspace, [record]))
-    expect(await workspace.rows('conversations', 'value, origin, extra')).toEqual([
-      {
-        value: null,
-        origin: '{"n":12345678901234567890}',
-        extra: '{"value":98765432109876543210,"x":123456789012345678901234}',
-      },
-    ])
-  })
 })
 
 /** Texts of malformed elements; `id` is JSON. */

@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { conversation } from '../../../src/catalog/conversation/conversation.ts'
 import { tablesOf } from '../../../src/catalog/ddl.ts'
@@ -81,15 +78,6 @@ describe('a warehouse', () => {
     }
   })
 
-  it('that is opened again is unchanged', async () => {
-    const tables = (warehouse: Warehouse) =>
-      warehouse.writer.rows('SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal ORDER BY ALL')
-    const before = await visit(tables)
-    const epoch = await visit(epochOf)
-    expect(await visit(tables)).toEqual(before)
-    expect(await visit(epochOf)).toBe(epoch)
-  })
-
   it('that is opened again is not written to; views and tables that another program has dropped are created again', async () => {
     await visit(async () => {})
     const before = await readFile(warehouseFile(home))
@@ -157,41 +145,11 @@ describe('a warehouse', () => {
     expect((await readFile(file)).equals(before)).toBe(true)
   })
 
-  it('that another process holds is refused with the id of that process', async () => {
-    const holder = spawn(
-      process.execPath,
-      [
-        '--input-type=module',
-        '--eval',
-        `import { DuckDBInstance } from '@duckdb/node-api'
-         const instance = await DuckDBInstance.create(process.argv[1])
-         console.log('held')
-         process.stdin.on('end', () => instance.closeSync()).resume()`,
-        warehouseFile(home),
-      ],
-      { stdio: ['pipe', 'pipe', 'inherit'], cwd: import.meta.dirname },
-    )
-    const exited = once(holder, 'exit')
-    await once(createInterface(holder.stdout), 'line')
-    const error = await refusal(open())
-    expect(error).toMatchObject({ code: 'WAREHOUSE_LOCKED', facts: { pid: holder.pid } })
-    expect(error.message).toContain(`PID ${holder.pid}`)
-    holder.stdin.end()
-    await exited
-    expect((await open()).file).toBe(warehouseFile(home))
-  })
-
   it('that is no DuckDB file is refused with a hint', async () => {
     await writeFile(warehouseFile(home), 'this is not a database, and long enough to be looked at '.repeat(100))
     const error = await refusal(open())
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE' })
     expect(error.hint).toContain('replay')
-  })
-
-  it('cannot be in a folder below a file', async () => {
-    await writeFile(join(home, 'a-file'), '')
-    const error = await refusal(openWarehouse({ home: join(home, 'a-file', 'home'), ...SMALL }))
-    expect(error).toMatchObject({ code: 'HOME_UNUSABLE' })
   })
 })
 

@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { tableFromIPC } from 'apache-arrow'
 import { describe, expect, it } from 'vitest'
-import { until } from '../../until.ts'
 import { ENDLESS, LATE, servedWarehouse } from './served-warehouse.ts'
 
 const served = servedWarehouse()
@@ -99,44 +95,4 @@ describe('the query endpoint', () => {
       await expect(post({ sql: LATE }, { accept })).rejects.toMatchObject({ code: 'ECONNRESET' })
     },
   )
-
-  it('answers several requests on one connection', async () => {
-    const socket = connect(served.server.path)
-    const request = 'POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: 18\r\n\r\n{"sql":"SELECT 1"}'
-    let answers = ''
-    socket.on('data', piece => {
-      answers += piece
-    })
-    for (let number = 1; number <= 3; number++) {
-      socket.write(request)
-      await until(() => answers.split('HTTP/1.1 200 OK').length > number, { everyMs: 5 })
-    }
-    socket.destroy()
-    await served.untilAnswered()
-  })
-
-  it('answers curl, and makes it fail if the answer is cut off', async context => {
-    const curl = (sql: string) =>
-      promisify(execFile)(
-        'curl',
-        [
-          ...[
-            '--silent',
-            '--show-error',
-            '--fail',
-            '--unix-socket',
-            served.server.path,
-            '--header',
-            'Accept: text/csv',
-          ],
-          ...['--data', JSON.stringify({ sql }), 'http://convohouse/query'],
-        ],
-        { maxBuffer: 100_000_000 },
-      )
-    const found = await promisify(execFile)('curl', ['--version']).catch(() => null)
-    if (found === null) return context.skip()
-    expect((await curl('SELECT 1 AS one')).stdout).toBe('one\r\n1\r\n')
-    await expect(curl(LATE)).rejects.toMatchObject({ code: 18 })
-    await expect(curl('DROP TABLE numbers')).rejects.toMatchObject({ code: 22 })
-  })
 })
