@@ -16,6 +16,7 @@ import {
   landOrganization,
   landTeams,
   landVoices,
+  NO_USAGE,
   SENT_AT_MS,
 } from '../landed-pages.ts'
 import { LOADED_AT_MS, SMALL, type Workspace, workspaceIn } from '../temporary-warehouse.ts'
@@ -29,9 +30,15 @@ const msOf = ({ at }: Step): number => (at === undefined ? SENT_AT_MS : Date.par
 function land({ landing }: Workspace, step: Exclude<Step, EventStep>): Promise<LoadablePage> {
   const sentAtMs = msOf(step)
   if ('conversations' in step) {
-    const { conversations: records, agent: agentId = AGENT, window: { kind = 'full', from = null, to } = {} } = step
+    const { conversations: records, agent: agentId = AGENT, text, facts = {}, usage, bill, rateLimit } = step
+    const { kind = 'full', from = null, to } = step.window ?? {}
     const window = freshWindow({ agentId, kind, fromSec: from, ...(to && { toSec: to }) })
-    return landConversations(landing, { records, window, sentAtMs })
+    const reported = {
+      ...(usage && { usage: { ...NO_USAGE, ...usage } }),
+      ...(bill && { bill }),
+      ...(rateLimit && { rateLimit }),
+    }
+    return landConversations(landing, { records, window, sentAtMs, facts, ...reported, ...(text && { body: text }) })
   }
   if ('agents' in step)
     return landAgents(landing, {

@@ -5,15 +5,21 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parse } from 'yaml'
 import type { ResponseRules } from '../../../src/core/response-rules.ts'
+import type { ConversationPage } from '../landed-pages.ts'
 
 export const FOLDER = join(import.meta.dirname, 'cases')
 
 /**
- * What lands or arrives at once. `at`: time of the request, server's clock, or of the receipt. `text`: JSON of one more agent, or of the event,
- * where digits count.
+ * What lands or arrives at once. `at`: time of the request, server's clock, or of the receipt. `text`: JSON of one more agent, or of the
+ * page or event, where digits and duplicate keys count.
  */
 export type Step = { at?: string } & (
-  | { conversations: object[]; agent?: string; window?: { kind?: 'head' | 'refresh'; from?: number; to?: number } }
+  | ({
+      conversations: object[]
+      agent?: string
+      window?: { kind?: 'head' | 'refresh'; from?: number; to?: number }
+      text?: string
+    } & Pick<ConversationPage, 'facts' | 'usage' | 'bill' | 'rateLimit'>)
   | { agents: object[]; starred?: object[]; text?: string }
   | { organization: object | null; id: string }
   | { teams: object[]; id: string }
