@@ -4,8 +4,7 @@
 // `__agent`, the agent of the page.
 
 import { ELEMENT, extraSql, subtree, type UnknownTree } from './inspection/unknown-fields.ts'
-import { type ChildTable, type Column, type Layout, quoteName, quoteText } from './layout.ts'
-import { typedLift } from './lift.ts'
+import { type ChildTable, type Column, type Layout, quoteName, quoteText, typedLift } from './layout.ts'
 import type { Lift } from './shape.ts'
 import { COERCED_EXTRA } from './staging.ts'
 

@@ -2,7 +2,6 @@
 // record. DDL, load SQL and dictionary derive from it.
 //
 // In expressions, `s` is the staged record, whose columns have the API's names, and `e` is an element of an array.
-import { LIFT_TYPES, liftedFrom } from './lift.ts'
 import {
   type Field,
   type Fields,
@@ -379,3 +378,40 @@ export const oneSpelling = (channel: string): string =>
 /** SQL of a JSON value with each channel inside it in one spelling. */
 const oneSpellingInside = (json: string): string =>
   `regexp_replace(${json}::VARCHAR, '(?i)"web-?chat"', '"webchat"', 'g')::JSON`
+
+/** SQL types of lifted columns. */
+const LIFT_TYPES = {
+  text: 'VARCHAR',
+  count: 'BIGINT',
+  number: 'DOUBLE',
+  time: 'TIMESTAMPTZ',
+  position: 'INTEGER',
+  json: 'JSON',
+} as const
+
+/** SQL of the text of a lifted value as the lift's type. */
+export function typedLift({ type }: Lift, text: string): string {
+  switch (type) {
+    case 'text':
+      return text
+    case 'count':
+      return `parse_count(${text})`
+    case 'number':
+      return `parse_number(${text})`
+    case 'time':
+      return `parse_moment(${text})`
+    case 'position':
+      return `TRY_CAST(${text} AS INTEGER)`
+    case 'json':
+      return `${text}::JSON`
+  }
+}
+
+const scalarIn = (json: string): string =>
+  `CASE WHEN left((${json})::VARCHAR, 1) NOT IN ('{', '[', 'n') THEN ${json}->>'$' END`
+
+/** SQL of a column that is lifted out of the JSON in `sql`, which is an object, or itself a scalar. */
+function liftedFrom(lift: Lift, sql: string): string {
+  const found = lift.keys.map(key => scalarIn(`(${sql}->'$.${key}')`))
+  return typedLift(lift, `coalesce(${[...found, lift.orSelf ? scalarIn(sql) : 'NULL'].join(', ')})`)
+}

@@ -1,7 +1,7 @@
 // The watermark of a target: which state of which warehouse it contains, and under which policy. It is stored in the target, in the
 // publication's own transaction, so that a target that was wiped, restored or written by another warehouse is noticed.
 import { quoteText } from '../catalog/layout.ts'
-import type { Watermark } from '../warehouse/changes/epoch.ts'
+import type { Watermark } from '../warehouse/changes/log-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
 
 export interface TargetWatermark extends Watermark {

@@ -5,8 +5,7 @@ import type { Config, WorkspaceConfig } from '../config.ts'
 import { isCode } from '../core/errors.ts'
 import { archivedEvent } from '../spool/read-archive.ts'
 import { loadContext } from '../steps.ts'
-import { type EventContext, quarantinedEvent, retryEvent } from '../warehouse/events/apply.ts'
-import { payloadAddress } from '../warehouse/events/stored.ts'
+import { type EventContext, payloadAddress, quarantinedEvent, retryEvent } from '../warehouse/events/apply.ts'
 import { retryQuarantined } from '../warehouse/maintenance/quarantine-retry.ts'
 
 interface Place {

@@ -4,7 +4,7 @@
 // DuckDB cannot run is a result like any other.
 import { isCode } from '../core/errors.ts'
 import { HOUR, SECOND } from '../core/time.ts'
-import { type LogRange, logRange } from '../warehouse/changes/epoch.ts'
+import { type LogRange, logRange } from '../warehouse/changes/log-changes.ts'
 import { allChecks } from '../warehouse/checks/all-checks.ts'
 import type { Check } from '../warehouse/checks/declaration.ts'
 import { type Ran, resultOf, type StoredResult, storedResults, storeResults } from '../warehouse/checks/results.ts'

@@ -5,7 +5,7 @@ import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { tablesOf } from '../../src/catalog/ddl.ts'
 import { layoutOf } from '../../src/catalog/layout.ts'
 import type { Writer } from '../../src/warehouse/connection.ts'
-import { lastNumber } from '../../src/warehouse/load/record-numbers.ts'
+import { lastNumber } from '../../src/warehouse/load/merge.ts'
 
 /** Id of a conversation's copy: a UUID in the sandbox's form. The SQL below computes the same. */
 export function copyId(id: string, copy: number): string {

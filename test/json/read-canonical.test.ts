@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { canonicalJson } from '../../src/json/canonical.ts'
-import { readCanonical } from '../../src/json/read-canonical.ts'
+import { readCanonical } from '../../src/json/exact-json.ts'
 
 const digits = (most: number) => fc.stringMatching(new RegExp(`^[1-9][0-9]{0,${most}}$`))
 

@@ -23,8 +23,7 @@ import {
   lastRequested,
   newestEntrySec,
 } from '../../warehouse/planning/known-ids.ts'
-import { knownAgents } from '../../warehouse/planning/planner-queries.ts'
-import { storedProviders } from '../../warehouse/planning/voice-providers.ts'
+import { knownAgents, storedProviders } from '../../warehouse/planning/planner-queries.ts'
 import type { IdsByOwner } from '../dependencies.ts'
 import { failureOf } from '../export/fetch.ts'
 import type { ResourceFetching } from '../planning/facts.ts'

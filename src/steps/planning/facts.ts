@@ -1,5 +1,6 @@
 // What planning needs to know of the loaded pages of one workspace, as a port: the warehouse's queries, bound to a workspace. Pages that have
 // landed and are not loaded are not part of any of them.
+
 import type { Coverage } from '../../core/planning/coverage.ts'
 import type { ClockReading } from '../../core/planning/unpassed-time.ts'
 import { billedForGaps, readLeftAgents, readRangeGaps } from '../../reports/gaps.ts'
@@ -8,7 +9,7 @@ import type { Warehouse } from '../../warehouse/open.ts'
 import { coverageByAgent, cutUnpassedTime } from '../../warehouse/planning/coverage.ts'
 import * as fullExports from '../../warehouse/planning/full-exports.ts'
 import * as planner from '../../warehouse/planning/planner-queries.ts'
-import * as quota from '../../warehouse/planning/quota-reports.ts'
+import * as quota from '../../warehouse/planning/planner-queries.ts'
 import * as refresh from '../../warehouse/planning/refresh.ts'
 import type { Fetching } from '../export/fetch.ts'
 import type { Pending } from '../pending.ts'

@@ -1,8 +1,7 @@
 // Consumers of the change log, and how far each has read. The log is kept for the slowest of them, and for seven days at most.
 import { DAY } from '../../core/time.ts'
 import type { Writer } from '../connection.ts'
-import { beginEpoch, LAST_SEQ, logRange, type Watermark } from './epoch.ts'
-import { forgetLogging } from './log-changes.ts'
+import { beginEpoch, forgetLogging, LAST_SEQ, logRange, type Watermark } from './log-changes.ts'
 
 /** A consumer that stays away for longer must fill its copy again. */
 const MAX_AGE_MS = 7 * DAY
@@ -37,7 +36,7 @@ export const removeConsumer = (writer: Writer, name: string): Promise<boolean> =
     return removed.length > 0
   })
 
-export interface Consumer {
+interface Consumer {
   name: string
   /** It has applied the entries up to this one. */
   seq: number

@@ -1,7 +1,7 @@
 // The record of publications: which ids this warehouse has issued, and how the last publication to each target ended.
 import { DAY } from '../../core/time.ts'
 import { iso, type Writer } from '../connection.ts'
-import type { Watermark } from './epoch.ts'
+import type { Watermark } from './log-changes.ts'
 
 /** The name of a target among the consumers of the change log. */
 export const consumerOf = (target: string): string => `${CONSUMER_PREFIX}${target}`

@@ -4,7 +4,7 @@ import { quoteName, quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
 import { MODELS_SCHEMA } from '../models/order.ts'
 import { builtModels, publishedModel } from '../models/stored-models.ts'
-import { logRange, type Watermark } from './epoch.ts'
+import { logRange, type Watermark } from './log-changes.ts'
 import { type PublishedTable, publishedTable } from './published-tables.ts'
 
 type Reader = Pick<Writer, 'rows'>

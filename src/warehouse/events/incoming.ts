@@ -2,8 +2,7 @@
 import { EVENT_TYPES, type EventType } from '../../catalog/events/event-types.ts'
 import { isObject } from '../../catalog/inspection/inspect.ts'
 import { DAY, readTime } from '../../core/time.ts'
-import { ExactNumber } from '../../json/exact-json.ts'
-import { readCanonical } from '../../json/read-canonical.ts'
+import { ExactNumber, readCanonical } from '../../json/exact-json.ts'
 
 /** An event as the spool stores it, and its place in the spool's archive. */
 export interface SpooledEvent {

@@ -9,10 +9,9 @@ import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
 import { sentFields } from '../../catalog/shape.ts'
 import { COERCED_EXTRA, recordStruct } from '../../catalog/staging.ts'
-import { writeExactly } from '../../json/exact-json.ts'
-import { readCanonical } from '../../json/read-canonical.ts'
+import { readCanonical, writeExactly } from '../../json/exact-json.ts'
 import { iso, type Writer, wellFormed } from '../connection.ts'
-import { lastNumber } from '../load/record-numbers.ts'
+import { lastNumber } from '../load/merge.ts'
 import { sqlFile } from '../sql-files.ts'
 
 export interface Patch {

@@ -6,8 +6,8 @@ import { RECORD_TYPES } from '../../catalog/records.ts'
 import { resourceOfRecord } from '../../catalog/resources/resources.ts'
 import { logChanges } from '../changes/log-changes.ts'
 import { iso, type Writer } from '../connection.ts'
+import { lastNumber } from '../load/merge.ts'
 import { markResource } from '../load/missing.ts'
-import { lastNumber } from '../load/record-numbers.ts'
 import { type IncomingEvent, idOf } from './incoming.ts'
 
 type Table = ReportedResource['table']

@@ -4,12 +4,13 @@
 // for what this does in 2.5). The cost of deletes grows with the tables, so rows are deleted by number (record-numbers.ts), and
 // only those of records that were stored before, of which the first load of a window has almost none.
 
+import { tablesOf } from '../../catalog/ddl.ts'
 import { childColumns, childSelect, keyItems, mayHaveRows, recordItems } from '../../catalog/extraction.ts'
 import type { UnknownTree } from '../../catalog/inspection/unknown-fields.ts'
-import { type ChildTable, isNumbered, type Layout, quoteName, quoteText } from '../../catalog/layout.ts'
+import { type ChildTable, isNumbered, type Layout, layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
+import { RECORD_TYPES } from '../../catalog/records.ts'
 import { logChanges } from '../changes/log-changes.ts'
 import { iso, type Writer } from '../connection.ts'
-import { lastNumber } from './record-numbers.ts'
 import { STAGE } from './stage.ts'
 
 export interface MergeOptions {
@@ -158,3 +159,20 @@ export async function mergeStage(
   await insertRows(writer, options, { last, replaces: replaced > 0 })
   return { inserted: staged - superseded - replaced, replaced, superseded }
 }
+
+/** The highest number in use, in the open warehouse or in the attached `schema`; 0 for a table without numbers. */
+export async function lastNumber(writer: Writer, layout: Layout, schema?: string): Promise<number> {
+  if (!isNumbered(layout)) return 0
+  const table = schema === undefined ? layout.record.table : `${schema}.${layout.record.table}`
+  const [row] = await writer.rows<{ last: string }>(`SELECT coalesce(max(_record), 0)::VARCHAR AS last FROM ${table}`)
+  return Number(row!.last)
+}
+
+/** SELECT list of a table's rows with numbers after `last`, which is 0 for a table without numbers. */
+export const renumbered = (last: number): string => (last === 0 ? '*' : `* REPLACE (_record + ${last} AS _record)`)
+
+/** The layout that table `name` belongs to, if its records are numbered. */
+export const numberedLayoutOf = (name: string): Layout | undefined =>
+  RECORD_TYPES.map(record => layoutOf(record)).find(
+    layout => isNumbered(layout) && tablesOf(layout).some(table => table.name === name),
+  )

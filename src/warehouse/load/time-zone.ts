@@ -1,7 +1,7 @@
 // The time zone of a workspace's days: stored with its rows (`_workspaces`), which are updated when the configuration changes.
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
-import { beginEpoch } from '../changes/epoch.ts'
+import { beginEpoch } from '../changes/log-changes.ts'
 import type { Writer } from '../connection.ts'
 
 /** Derives the days of all rows of a workspace again, in the open warehouse or in the attached `schema`. */

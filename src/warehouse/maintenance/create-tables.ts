@@ -5,7 +5,7 @@ import { migrate as migrateTable, type Table, tablesOf } from '../../catalog/ddl
 import { layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import { beginEpoch } from '../changes/epoch.ts'
+import { beginEpoch } from '../changes/log-changes.ts'
 import type { Writer } from '../connection.ts'
 import { marts } from '../marts/declarations.ts'
 import { createMarts } from '../marts/mart-tables.ts'

@@ -11,7 +11,7 @@ import {
 import { type Layout, layoutOf, quoteName, quoteText, sameKey } from '../../catalog/layout.ts'
 import { PAGE_RECORDS, RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
-import { lastNumber, numberedLayoutOf, renumbered } from '../load/record-numbers.ts'
+import { lastNumber, numberedLayoutOf, renumbered } from '../load/merge.ts'
 import { copyCoverage } from '../planning/coverage.ts'
 
 /** Tables that `copyRuns` has copied for all workspaces. */
@@ -40,7 +40,7 @@ export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T
 const oneOf = (ids: readonly string[]): string => `workspace_id IN (${ids.map(quoteText).join(', ')})`
 
 /** Columns that a table has in both files. A column that the catalog no longer declares is only in the older one. */
-export async function sharedColumns(from: Writer, table: string): Promise<string> {
+async function sharedColumns(from: Writer, table: string): Promise<string> {
   const columns = await from.rows<{ name: string }>(`SELECT column_name AS name FROM duckdb_columns()
     WHERE table_name = ${quoteText(table)} AND database_name IN (current_database(), '${REBUILT}') GROUP BY ALL HAVING count(*) = 2`)
   return columns.map(({ name }) => quoteName(name)).join(', ')
@@ -115,7 +115,7 @@ export const preserveQuarantinedSince = (from: Writer, ids: readonly string[]): 
     FROM _quarantine AS l WHERE l.workspace_id = r.workspace_id AND l.file = r.file AND l.element = r.element AND l.${oneOf(ids)}`)
 
 /** Copies records and their children that the rebuilt warehouse lacks, has in an older version, or has from events alone. */
-export async function copyRecords(from: Writer, layout: Layout, here: string): Promise<void> {
+async function copyRecords(from: Writer, layout: Layout, here: string): Promise<void> {
   const { table } = layout.record
   const key = layout.key.join(', ')
   await from.run(`CREATE OR REPLACE TEMP TABLE preserved AS SELECT ${key} FROM ${table} AS l WHERE ${here} AND NOT EXISTS
@@ -133,7 +133,7 @@ export async function copyRecords(from: Writer, layout: Layout, here: string): P
 }
 
 /** Copies rows that have no row with the same values of `columns` in the rebuilt table. */
-export async function copyAbsent(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
+async function copyAbsent(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
   const same = columns.map(column => `r.${column} IS NOT DISTINCT FROM l.${column}`).join(' AND ')
   const shared = await sharedColumns(from, table)
   await from.run(`INSERT INTO ${REBUILT}.${table} BY NAME SELECT ${shared} FROM ${table} AS l WHERE ${here}
@@ -141,12 +141,7 @@ export async function copyAbsent(from: Writer, here: string, table: string, colu
 }
 
 /** Merges the counts of findings, because files that are gone contributed to them. */
-export async function mergeCounts(
-  from: Writer,
-  here: string,
-  table: string,
-  columns: readonly string[],
-): Promise<void> {
+async function mergeCounts(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
   const same = ['workspace_id', ...columns].map(column => `r.${column} = l.${column}`).join(' AND ')
   const earlier = '(l.first_seen, l.example_file) < (r.first_seen, r.example_file)'
   await from.run(`UPDATE ${REBUILT}.${table} AS r SET occurrences = greatest(r.occurrences, l.occurrences),

@@ -7,8 +7,7 @@
 // Without a usable position in the log (a new epoch, other SQL, a trimmed log) everything is computed again, in a new epoch.
 import { createHash } from 'node:crypto'
 import { acknowledgeWithin } from '../changes/consumers.ts'
-import { beginEpoch, logRange, type Watermark } from '../changes/epoch.ts'
-import { forgetLogging } from '../changes/log-changes.ts'
+import { beginEpoch, forgetLogging, logRange, type Watermark } from '../changes/log-changes.ts'
 import { PUBLISHED_TABLES } from '../changes/published-tables.ts'
 import { type Changes, changedKeys, changesSince } from '../changes/read-changes.ts'
 import type { Writer } from '../connection.ts'
@@ -26,8 +25,15 @@ import {
   replaceGroups,
   replaceScope,
 } from './mart-tables.ts'
-import { beginPeople, fillPeople, findPeople, followPeople, PEOPLE } from './people.ts'
-import { CONVERSATION_KEY, created, defineMacros, PEOPLE_SELECT, type Scope, scopeConversations } from './scope.ts'
+import {
+  CONVERSATION_KEY,
+  created,
+  defineMacros,
+  PEOPLE_SELECT,
+  type Scope,
+  scopeConversations,
+  selectInScope,
+} from './scope.ts'
 
 /** The marts' own name among the consumers of the change log. */
 const MARTS_CONSUMER = 'marts'
@@ -169,9 +175,7 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   }
 
   let scope = conversations > 0 ? await scopeChanged(writer) : null
-  await beginPeople(writer)
-  if (scope) await findPeople(writer, scope)
-  if (await followPeople(writer)) changed.add(PEOPLE)
+  if (await followPeople(writer, scope)) changed.add(PEOPLE)
 
   /** Computes a mart as a whole, if it is concerned. */
   const whole = async (mart: Mart): Promise<void> => {
@@ -268,3 +272,48 @@ export const refreshMarts = (writer: Writer, options: RefreshOptions = {}): Prom
       forgetLogging(writer)
       throw error
     })
+
+/**
+ * Whom conversations name: the newest name and address of each person, and the conversation that has it. A refresh looks at the changed
+ * conversations alone. It searches all conversations only for people who have lost the newest text, or the only mention, to a change.
+ */
+const PEOPLE = '_people'
+
+/** Finds everybody again. The macros must be defined. */
+async function fillPeople(writer: Writer): Promise<void> {
+  await writer.run('RESET VARIABLE people')
+  await writer.run(`DELETE FROM ${PEOPLE}`)
+  await writer.run(`INSERT INTO ${PEOPLE} BY NAME ${sqlFile(PEOPLE_SELECT)}`)
+}
+
+/** Brings `_people` up to date after changes of the conversations in scope. @returns whether a name, an address or a person changed */
+async function followPeople(writer: Writer, scope: Scope | null): Promise<boolean> {
+  await writer.run('RESET VARIABLE people')
+  await created(writer, 'found_people', `FROM ${PEOPLE} LIMIT 0`)
+  if (scope) await writer.run(`INSERT INTO found_people BY NAME ${selectInScope(sqlFile(PEOPLE_SELECT), scope)}`)
+  const lost = await created(
+    writer,
+    'lost_people',
+    `FROM ${PEOPLE} SEMI JOIN changed_conversations USING (${CONVERSATION_KEY.join(', ')})`,
+  )
+  if (lost > 0) await findDoubtful(writer)
+  const named = ['lost_people', 'found_people'].map(people => `SELECT workspace_id, user_id FROM ${people}`)
+  await created(writer, 'touched_people', named.join(' UNION '))
+  await created(writer, 'next_people', sqlFile('refresh/next_people'))
+  const [different] = await writer.rows(
+    `SELECT 1 FROM (FROM ${PEOPLE} SEMI JOIN touched_people USING (workspace_id, user_id)) p
+     FULL JOIN next_people n USING (workspace_id, user_id, kind)
+     WHERE p.kind IS NULL OR n.kind IS NULL OR p.text IS DISTINCT FROM n.text LIMIT 1`,
+  )
+  await writer.run(`DELETE FROM ${PEOPLE} WHERE (workspace_id, user_id) IN (FROM touched_people)`)
+  await writer.run(`INSERT INTO ${PEOPLE} BY NAME FROM next_people`)
+  return different !== undefined
+}
+
+/** Searches all conversations for people of whom no other changed conversation has a text that is as new. */
+async function findDoubtful(writer: Writer): Promise<void> {
+  if ((await created(writer, 'doubtful_people', sqlFile('refresh/doubtful_people'))) === 0) return
+  await writer.run('SET VARIABLE people = (SELECT list(user_id) FROM doubtful_people)')
+  await defineMacros(writer)
+  await writer.run(`INSERT INTO found_people BY NAME ${sqlFile(PEOPLE_SELECT)}`)
+}

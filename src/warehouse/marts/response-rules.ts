@@ -1,7 +1,7 @@
 // Business hours and service levels of a workspace: stored as tables that `fct_responses` joins, and derived again when the configuration or
 // the time zone changes.
 import type { ResponseRules } from '../../core/response-rules.ts'
-import { beginEpoch } from '../changes/epoch.ts'
+import { beginEpoch } from '../changes/log-changes.ts'
 import type { Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 

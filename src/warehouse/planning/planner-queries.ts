@@ -1,10 +1,14 @@
-// Queries of the planner besides coverage and quota: unfinished windows, agents, and their density of conversations.
+// Queries of the planner besides coverage: unfinished windows, agents, their density of conversations, and the billing periods and keys that
+// landed answers have reported.
 import { quoteText } from '../../catalog/layout.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import type { Density } from '../../core/planning/estimate.ts'
 import { backoffUntilMs, MAX_IDLE_PAGES } from '../../core/planning/no-progress.ts'
 import { observedSince } from '../../core/planning/planner.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
+import { FIRST_REPORTS, type KeyReports } from '../../core/quota/period-keys.ts'
+import { INCLUDED_SESSIONS, PACK_SESSIONS } from '../../core/quota/quota.ts'
+import type { ReportedPeriod } from '../../core/quota/quota-recovery.ts'
 import { iso, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 
@@ -107,3 +111,47 @@ export async function seenThrough(
   )
   return new Map(seen.map(({ agentId, sec }) => [agentId, sec]))
 }
+
+interface StoredProvider {
+  successMs: number | null
+  failureMs: number | null
+  error: string | null
+}
+
+export async function storedProviders(
+  { rows }: Pick<Writer, 'rows'>,
+  workspaceId: string,
+): Promise<Map<string, StoredProvider>> {
+  const stored = await rows<StoredProvider & { provider: string }>(
+    `SELECT provider, epoch_ms(last_success_at)::DOUBLE AS "successMs", epoch_ms(last_failure_at)::DOUBLE AS "failureMs",
+       last_error AS error FROM voice_providers WHERE workspace_id = $workspace`,
+    { workspace: workspaceId },
+  )
+  return new Map(stored.map(({ provider, ...answered }) => [provider, answered]))
+}
+
+/** What loaded pages have reported of the newest periods; the last one is that of most of the newest pages. */
+export const reportedPeriods = (writer: Writer, workspaceId: string): Promise<ReportedPeriod[]> =>
+  writer.rows(sqlFile('planning/reported_periods'), {
+    workspace: workspaceId,
+    included: INCLUDED_SESSIONS,
+    pack: PACK_SESSIONS,
+  })
+
+/** When `periodKey` was first reported, ms; null if it never was. */
+export async function periodSinceMs(
+  writer: Writer,
+  workspaceId: string,
+  periodKey: string | null,
+): Promise<number | null> {
+  if (periodKey === null) return null
+  const [row] = await writer.rows<{ since: number | null }>(
+    'SELECT epoch_ms(min(reported_at))::DOUBLE AS since FROM _quota WHERE workspace_id = $workspace AND period_key = $key',
+    { workspace: workspaceId, key: periodKey },
+  )
+  return row!.since
+}
+
+/** Reports by key, oldest first, without keys that only one answer has reported: that may have been a mistake. */
+export const keysReported = ({ rows }: Pick<Writer, 'rows'>, workspaceId: string): Promise<KeyReports[]> =>
+  rows(sqlFile('planning/reported_keys'), { workspace: workspaceId, first_reports: FIRST_REPORTS })

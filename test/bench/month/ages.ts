@@ -2,7 +2,7 @@
 
 import { LIGHT_FIELDS } from '../../../src/sandbox/events/conversation-events.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
-import { NOT_ANALYZED } from '../../../src/warehouse/load/refresh-findings.ts'
+import { NOT_ANALYZED } from '../../../src/warehouse/load/load.ts'
 import type { SimulatedApp } from '../../workflows/simulated/open-simulated-app.ts'
 import type { Change, ChangedConversation, Changes } from './changes.ts'
 

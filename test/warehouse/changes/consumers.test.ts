@@ -7,7 +7,7 @@ import {
   removeConsumer,
   trimChanges,
 } from '../../../src/warehouse/changes/consumers.ts'
-import { logRange, type Watermark } from '../../../src/warehouse/changes/epoch.ts'
+import { logRange, type Watermark } from '../../../src/warehouse/changes/log-changes.ts'
 import { isPublished } from '../../../src/warehouse/changes/published-tables.ts'
 import { changedKeys, changesSince } from '../../../src/warehouse/changes/read-changes.ts'
 import { applyTimeZone } from '../../../src/warehouse/load/time-zone.ts'

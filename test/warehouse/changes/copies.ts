@@ -1,6 +1,6 @@
 // Copies of the published tables, kept by the change log as publishing targets will: one replaces rows by key, the other whole partitions.
 import type { DuckDBConnection } from '@duckdb/node-api'
-import type { Watermark } from '../../../src/warehouse/changes/epoch.ts'
+import type { Watermark } from '../../../src/warehouse/changes/log-changes.ts'
 import { PUBLISHED_TABLES, type PublishedTable, partitionOf } from '../../../src/warehouse/changes/published-tables.ts'
 import { type Changes, changedKeys, changesSince } from '../../../src/warehouse/changes/read-changes.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { conversation } from '../../../src/catalog/conversation/conversation.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
-import { NOT_ANALYZED } from '../../../src/warehouse/load/refresh-findings.ts'
+import { NOT_ANALYZED } from '../../../src/warehouse/load/load.ts'
 import { sqlFiles } from '../../../src/warehouse/sql-files.ts'
 
 describe('fields that do not count as a change when a refresh is measured', () => {

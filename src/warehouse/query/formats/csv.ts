@@ -2,8 +2,7 @@
 // them. Times and nested values are written as in JSON.
 
 import type { Cell, QueryResult, Shape } from '../results.ts'
-import { floatText, jsonWriter, type Writer } from './json.ts'
-import { dateText, timestampText } from './time-text.ts'
+import { dateText, floatText, jsonWriter, timestampText, type Writer } from './json.ts'
 
 const LINE_END = '\r\n'
 
