@@ -11,27 +11,37 @@ import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { compactTimestamp, HOUR } from '../core/time.ts'
 import { namesIn, removeFiles, sweepTemporary } from '../files/durable.ts'
-import { type BundleEntry, type RawPage, readBundledPage, readIndex, writeBundle } from './bundle.ts'
+import {
+  type BundleEntry,
+  pageIn,
+  readIndex,
+  readMember,
+  type StoredPage,
+  verifyBundle,
+  writeBundle,
+} from './bundle.ts'
 import { consistently, type ListFiles } from './consistent-reads.ts'
-import { firstLine, headIn, intactMembers } from './page.ts'
+import { firstLine, headIn, intactMembers, memberBytes } from './page.ts'
 import { folderOf, parsePageName } from './page-address.ts'
 
 /** A larger page is worth a file of its own. */
 const SMALL_PAGE_BYTES = 64 * 1024
 /** A longer body would raise the limit of one JSON value, with which DuckDB sizes its buffers. */
 const MOST_BODY_BYTES = 8 * 1024 * 1024
-/** DuckDB reads a bundle as a whole, also for one of its pages. */
-const MOST_BUNDLE_BYTES = 1024 * 1024
+/** DuckDB reads a bundle as a whole, also for one of its pages. Bytes of heads and bodies. */
+const MOST_BUNDLE_BYTES = 4 * 1024 * 1024
 /** A smaller bundle is joined with later pages. */
 const SMALL_BUNDLE_BYTES = MOST_BUNDLE_BYTES / 2
 /** Windows that were opened later may still be read: their pages are left alone, so that they move once, and together. */
 const QUIET_MS = HOUR
 
 export interface Bundles {
-  /** Where the page lies; null where no bundle holds it. @throws HOME_UNUSABLE, LANDING_CORRUPT */
-  locate(address: string): Promise<{ file: string; entry: BundleEntry } | null>
-  /** Like `locate`, then reads the page; repeats both if the bundle has been replaced meanwhile. */
-  read<T>(address: string, read: (file: string, entry: BundleEntry) => Promise<T>): Promise<T | null>
+  /** The bundle that holds the page; null where none does. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+  locate(address: string): Promise<string | null>
+  /** Null where no bundle holds the page. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+  read(address: string): Promise<StoredPage | null>
+  /** Verifies the page's bundle unless it is in `verified`, and adds it; false where no bundle holds the page. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+  verify(address: string, verified: Set<string>): Promise<boolean>
   /** Addresses of the pages in bundles of these folders. @throws HOME_UNUSABLE, LANDING_CORRUPT */
   addresses(folders: readonly string[]): Promise<string[]>
   /** Moves the small pages of a folder into bundles. @throws HOME_UNUSABLE, LANDING_CORRUPT */
@@ -40,23 +50,33 @@ export interface Bundles {
   erase(addresses: readonly string[]): Promise<void>
 }
 
-/** Indexes kept in memory: a replay reads the heads of a month agent by agent. */
-const MOST_INDEXES = 512
+/** Indexes and members kept in memory: a replay reads the pages of many agents in the order of their times. */
+const MOST_KEPT = 512
 
-export function openBundles(root: string): Bundles {
-  const indexes = new Map<string, Promise<Map<string, BundleEntry>>>()
-
-  /** A bundle never changes, so its index is read once. */
-  function indexOf(file: string): Promise<Map<string, BundleEntry>> {
-    const known = indexes.get(file) ?? readIndex(file)
-    indexes.delete(file)
-    indexes.set(file, known)
-    if (indexes.size > MOST_INDEXES) indexes.delete(indexes.keys().next().value!)
-    return known.catch(error => {
-      indexes.delete(file)
+/** Keeps what `read` returned for the keys that were used last. */
+function keepLast<T>(read: (key: string) => Promise<T>): (key: string) => Promise<T> {
+  const kept = new Map<string, Promise<T>>()
+  return key => {
+    const found = kept.get(key) ?? read(key)
+    kept.delete(key)
+    kept.set(key, found)
+    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!)
+    return found.catch(error => {
+      kept.delete(key)
       throw error
     })
   }
+}
+
+export function openBundles(root: string): Bundles {
+  // A bundle never changes, so its parts are read once.
+  const indexOf = keepLast(readIndex)
+  const memberOf = keepLast((key: string) => {
+    const [file, fromEnd, bytes] = JSON.parse(key) as [string, number, number]
+    return readMember(file, { fromEnd, bytes })
+  })
+  const pageOf = async (file: string, name: string, entry: BundleEntry): Promise<StoredPage> =>
+    pageIn(name, await memberOf(JSON.stringify([file, entry.member.fromEnd, entry.member.bytes])), entry)
 
   const bundlesIn: ListFiles = async folder =>
     (await namesIn(join(root, folder, 'bundles')))
@@ -76,13 +96,16 @@ export function openBundles(root: string): Bundles {
   async function joinPages(folder: string, names: readonly string[], bundles: readonly string[]): Promise<void> {
     const there = new Map<string, { file: string; entry: BundleEntry }>()
     const small: string[] = []
-    const isSmall = async (file: string) => (await stat(file)).size < SMALL_BUNDLE_BYTES
+    const isSmall = async (file: string) => {
+      const entries = [...(await indexOf(file)).values()]
+      return entries.reduce((sum, { headBytes, bodyBytes }) => sum + headBytes + bodyBytes, 0) < SMALL_BUNDLE_BYTES
+    }
     for (const file of bundles) if (await isSmall(file)) small.push(file)
     // A killed compaction has left a page in two bundles: a page of a large one is not joined.
     for (const file of [...bundles.filter(file => !small.includes(file)), ...small])
       for (const [name, entry] of await indexOf(file)) if (!there.has(name)) there.set(name, { file, entry })
     const joined = [...there].filter(([, { file }]) => small.includes(file)).map(([name]) => name)
-    let group: RawPage[] = []
+    let group: StoredPage[] = []
     let moved: string[] = []
     let added = 0
     const flush = async () => {
@@ -93,8 +116,8 @@ export function openBundles(root: string): Bundles {
     const files = new Set(names)
     for (const name of [...new Set([...names, ...joined])].sort()) {
       const bundled = there.get(name)
-      const page = bundled && (await readBundledPage(bundled.file, name, bundled.entry))
-      const landed = files.has(name) ? splitPage(name, await readFile(join(root, folder, name))) : null
+      const page = bundled && (await pageOf(bundled.file, name, bundled.entry))
+      const landed = files.has(name) ? storedPage(name, await readFile(join(root, folder, name))) : null
       // A killed compaction has left the file of a page that is in a bundle. A file with another answer stays.
       if (page && landed && isSamePage(page, landed)) await removeFiles([join(root, folder, name)])
       if (page && small.includes(bundled.file)) group.push(page)
@@ -112,11 +135,18 @@ export function openBundles(root: string): Bundles {
   }
 
   return {
-    locate: address => consistently(address, bundlesIn, list => inBundles(address, list)),
-    read: (address, read) =>
+    locate: address => consistently(address, bundlesIn, async list => (await inBundles(address, list))?.file ?? null),
+    read: address =>
       consistently(address, bundlesIn, async list => {
         const found = await inBundles(address, list)
-        return found && read(found.file, found.entry)
+        return found && pageOf(found.file, basename(address), found.entry)
+      }),
+    verify: (address, verified) =>
+      consistently(address, bundlesIn, async list => {
+        const found = await inBundles(address, list)
+        if (found && !verified.has(found.file)) await verifyBundle(found.file)
+        if (found) verified.add(found.file)
+        return found !== null
       }),
     addresses: folders =>
       consistently(root, bundlesIn, async list => {
@@ -146,9 +176,8 @@ export function openBundles(root: string): Bundles {
           for (const file of await list(folder)) {
             const entries = [...(await indexOf(file))]
             if (!entries.some(([name]) => names.has(name))) continue
-            const kept: RawPage[] = []
-            for (const [name, entry] of entries)
-              if (!names.has(name)) kept.push(await readBundledPage(file, name, entry))
+            const kept: StoredPage[] = []
+            for (const [name, entry] of entries) if (!names.has(name)) kept.push(await pageOf(file, name, entry))
             if (kept.length > 0) await writeBundle(root, folder, kept)
             await removeFiles([file])
           }
@@ -171,26 +200,25 @@ async function smallPages(root: string, folder: string, nowMs: number): Promise<
   return small.sort()
 }
 
-export const isSamePage = (a: Omit<RawPage, 'name'>, b: Omit<RawPage, 'name'>): boolean =>
-  Buffer.compare(a.head, b.head) === 0 && Buffer.compare(a.body, b.body) === 0
+export const isSamePage = (a: Omit<StoredPage, 'name'>, b: Omit<StoredPage, 'name'>): boolean =>
+  a.head.equals(b.head) && a.body.equals(b.body)
 
-const bytesOf = (pages: readonly RawPage[]): number =>
+const bytesOf = (pages: readonly StoredPage[]): number =>
   pages.reduce((sum, { head, body }) => sum + head.length + body.length, 0)
 
 /**
- * The members of a page's file; null where the page is damaged, or where its body could keep DuckDB from reading the other pages of a
- * bundle: it is no JSON, or takes the tolerant path.
+ * The page in a file; null where it is damaged, or where its body could keep DuckDB from reading the other pages of a bundle: it is no
+ * JSON, or takes the tolerant path.
  */
-function splitPage(name: string, raw: Buffer): RawPage | null {
+function storedPage(name: string, raw: Buffer): StoredPage | null {
   const line = firstLine(raw)
   const head = line === undefined ? null : headIn(line)
   if (!head?.packed || head.bodyBytes > MOST_BODY_BYTES) return null
-  let members: ReturnType<typeof intactMembers>
+  if (head.place.stream === 'conversations' && (head.status !== 200 || needsCoercion(head.notes))) return null
   try {
-    members = intactMembers(raw, head.packed)
+    const members = intactMembers(raw, head.packed)
+    return { name, head: members.head, body: memberBytes(members.body) }
   } catch {
     return null
   }
-  const isReadable = head.place.stream !== 'conversations' || (head.status === 200 && !needsCoercion(head.notes))
-  return isReadable ? { name, ...members } : null
 }

@@ -1,5 +1,5 @@
-// The landing as files below `<home>/landing`: one gzip file per page, at the path that its address names. A page that brought nothing becomes
-// a line of a poll log (poll-log.ts), and small pages move into bundles (compaction.ts); addresses stay.
+// The landing as files below `<home>/landing`: one gzip file per page, at the path that its address names. Small pages move into bundles
+// (compaction.ts); addresses stay.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { access, readdir, readFile, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
@@ -22,21 +22,13 @@ import {
 import { appendJsonLines, readJsonLines } from '../files/line-log.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { bytesBelow } from '../files/stored-bytes.ts'
-import {
-  type BundleEntry,
-  type RawPage,
-  readBundledBody,
-  readBundledHead,
-  readBundledPage,
-  verifyBundle,
-} from './bundle.ts'
+import type { StoredPage } from './bundle.ts'
 import { isSamePage, openBundles } from './compaction.ts'
 import { keepReserve, withReserve } from './disk-reserve.ts'
 import type { Landing, LandingStore, PageFile } from './landing.ts'
-import { encodePage, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
-import { folderOf, pageAddress } from './page-address.ts'
+import { encodePage, headIn, memberBytes, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
+import { pageAddress } from './page-address.ts'
 import { landedFolders, pagesIn } from './page-folders.ts'
-import { isPoll, openPolls, type PolledPage } from './poll-log.ts'
 import { appendRun, readFullsDropped, readRuns } from './runs.ts'
 
 /** Opens the landing of a data folder. Creates nothing yet. */
@@ -109,14 +101,10 @@ export async function readExpired(root: string, workspaceId: string): Promise<Ma
   return pages
 }
 
-/** An empty file in a folder whose pages are lines: some backups and copies drop empty folders, and its lines would not be listed. */
-const POLLED = 'polled'
-
 export function openWorkspace(root: string, workspaceId: string): Landing {
   const own = pathSegment(workspaceId)
   const failedFolder = posix.join(own, 'failed')
   const stored = bytesBelow()
-  const polls = openPolls(root, workspaceId)
   const bundles = openBundles(root)
   const fileOf = (address: string) => join(root, address)
 
@@ -128,62 +116,31 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
       await writeOnce(fileOf(address), parts)
     })
 
-  /** True for a page that has moved from its file to a line or a bundle. */
-  const hasMoved = async (address: string): Promise<boolean> =>
-    (await bundles.locate(address)) !== null || (await polls.has(address))
-
-  /** @throws LANDING_TAKEN where the page's name is taken without a file, by a page that is not `isOwn` */
-  async function expectNotMoved(address: string, isOwn: (page: RawPage) => boolean = () => false): Promise<void> {
-    const bundled = await bundles.read(address, (file, entry) => readBundledPage(file, posix.basename(address), entry))
-    if ((bundled && !isOwn(bundled)) || (await polls.has(address))) throw alreadyLanded(fileOf(address))
-  }
-
-  /**
-   * Replaces a page that has just landed by a line. The page's file excludes other processes from the name until the line is durable. Where
-   * no line can be written, the file stays; the next page reports a full disk.
-   */
-  async function moveToLog(address: string, page: { head: PageHead; body: Uint8Array }): Promise<void> {
-    const isLogged = await polls.append(address, page).then(
-      () => true,
-      () => false,
-    )
-    if (!isLogged) return
-    await writeFile(join(dirname(fileOf(address)), POLLED), '', { flag: 'wx', mode: 0o600 }).catch(() => {})
-    await unlink(fileOf(address)).catch(() => {})
+  /** @throws LANDING_TAKEN where a bundle holds another page of this name than `own` */
+  async function expectNotMoved(address: string, own?: Omit<StoredPage, 'name'>): Promise<void> {
+    const bundled = await bundles.read(address)
+    if (bundled && !(own && isSamePage(bundled, own))) throw alreadyLanded(fileOf(address))
   }
 
   /** Reads a page from where it is. @throws LANDING_CORRUPT */
   async function readPage<T>(
     address: string,
-    from: {
-      file: (file: string) => Promise<T>
-      bundle: (file: string, entry: BundleEntry) => Promise<T>
-      line: (page: PolledPage) => T
-    },
+    fromFile: (file: string) => Promise<T>,
+    fromBundle: (page: StoredPage) => T,
   ): Promise<T> {
     try {
-      return await from.file(fileOf(address))
+      return await fromFile(fileOf(address))
     } catch (error) {
-      if (!isAbsent(error)) throw error
-      const bundled = await bundles.read(address, async (file, entry) => ({ read: await from.bundle(file, entry) }))
-      if (bundled) return bundled.read
-      const line = await polls.read(address)
-      if (line === null) throw error
-      return from.line(line)
+      const bundled = isAbsent(error) ? await bundles.read(address) : null
+      if (bundled) return fromBundle(bundled)
+      throw error
     }
   }
 
   const readHeadOf = (address: string): Promise<PageHead> =>
-    readPage(address, { file: readHead, bundle: readBundledHead, line: ({ head }) => head })
+    readPage(address, readHead, ({ head }) => headIn(head.toString()))
 
-  /** Pages that have no file, in these folders. */
-  async function movedIn(folders: readonly string[]): Promise<string[]> {
-    const wanted = new Set(folders)
-    const lines = await polls.addresses(new Set(folders.map(folder => posix.basename(folder))))
-    return [...(await bundles.addresses(folders)), ...[...lines].filter(address => wanted.has(folderOf(address)))]
-  }
-
-  const listFolders = (folders: readonly string[]) => pagesIn(root, folders, () => movedIn(folders))
+  const listFolders = (folders: readonly string[]) => pagesIn(root, folders, () => bundles.addresses(folders))
 
   return {
     async land(head, body) {
@@ -191,8 +148,8 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
       const parts = await encodePage(head, body)
       let unknown: unknown = null
       // A page has been paid for: it lands also where nobody can tell whether its name is taken, and the error is thrown afterwards.
-      const look = (isOwn?: (page: RawPage) => boolean) =>
-        expectNotMoved(address, isOwn).catch(error => {
+      const look = (page?: Omit<StoredPage, 'name'>) =>
+        expectNotMoved(address, page).catch(error => {
           if (isCode(error, 'LANDING_TAKEN')) throw error
           unknown ??= error
         })
@@ -200,13 +157,11 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
         throw hasCode(cause, 'EEXIST') ? alreadyLanded(fileOf(address), cause) : cause
       })
       // The page that had the name may have moved since the first look; this one may have moved, too.
-      const [own, packed] = parts
-      await look(page => isSamePage(page, { head: own!, body: packed! })).catch(async error => {
+      await look({ head: memberBytes(parts[0]!), body: Buffer.from(body) }).catch(async error => {
         await removeFiles([fileOf(address)])
         throw error
       })
       if (unknown !== null) throw unknown
-      if (isPoll(head, body)) await moveToLog(address, { head, body })
       return address
     },
     async landFailed({ atMs, agentId, status, body }) {
@@ -223,19 +178,18 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
       return pagesIn(root, streams, async () => {
         const folders = (await landedFolders(root, workspaceId)).map(({ folder }) => folder)
         const isWanted = (folder: string) => streams.some(each => folder.startsWith(`${each}/`))
-        const lines = streams.includes(posix.join(own, 'conversations')) ? await polls.addresses() : []
-        return [...(await bundles.addresses(folders.filter(isWanted))), ...lines]
+        return bundles.addresses(folders.filter(isWanted))
       })
     },
     folders: () => landedFolders(root, workspaceId),
     listFolders,
     async find(place) {
       const address = pageAddress(workspaceId, place)
-      const isThere = (await isReadable(fileOf(address))) || (await hasMoved(address))
+      const isThere = (await isReadable(fileOf(address))) || (await bundles.locate(address)) !== null
       return isThere ? { address, head: await readHeadOf(address) } : null
     },
     head: readHeadOf,
-    body: address => readPage(address, { file: readBody, bundle: readBundledBody, line: ({ body }) => body }),
+    body: address => readPage(address, readBody, ({ body }) => body),
     async files(addresses) {
       const files: PageFile[] = []
       const byBundle = new Map<string, string[]>()
@@ -243,32 +197,25 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
         const isFile = await isReadable(fileOf(address))
         const bundled = isFile ? null : await bundles.locate(address)
         if (bundled === null) files.push({ uri: fileOf(address), addresses: [address], isBundle: false })
-        else byBundle.set(bundled.file, [...(byBundle.get(bundled.file) ?? []), address])
+        else byBundle.set(bundled, [...(byBundle.get(bundled) ?? []), address])
       }
       for (const [uri, addresses] of byBundle) files.push({ uri, addresses, isBundle: true })
       return files
     },
     async verifyChecksums(pages) {
+      const verified = new Set<string>()
       const ofFile = ({ address, head }: (typeof pages)[number]) => ({ file: fileOf(address), head })
       await verifyChecksums(pages.map(ofFile)).catch(async error => {
         if (!isAbsent(error)) throw error
-        const verified = new Set<string>()
         for (const page of pages)
-          await readPage(page.address, {
-            file: () => verifyChecksums([ofFile(page)]),
-            bundle: async file => {
-              if (!verified.has(file)) await verifyBundle(file, folderOf(page.address))
-              verified.add(file)
-            },
-            // A line's checksum is verified whenever it is read.
-            line: () => undefined,
+          await verifyChecksums([ofFile(page)]).catch(async absent => {
+            if (!isAbsent(absent) || !(await bundles.verify(page.address, verified))) throw absent
           })
       })
     },
     async erase(addresses) {
       await removeFiles(addresses.map(fileOf))
       await bundles.erase(addresses)
-      await polls.erase(addresses)
     },
     async expire(folders, { beforeMs, nowMs }) {
       await recordExpired(
@@ -276,10 +223,6 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
         workspaceId,
         folders.map(folder => ({ ...folder, expiredMs: nowMs })),
       )
-      const lines = await polls.addresses(new Set(folders.map(({ folder }) => posix.basename(folder))))
-      const gone = new Set(folders.map(({ folder }) => folder))
-      await polls.erase([...lines].filter(address => gone.has(folderOf(address))))
-      // After the lines: a folder that is gone is not listed, so the next expiry would not find its lines.
       for (const { folder } of folders) await removeFolder(fileOf(folder))
       const failed = (await namesIn(fileOf(failedFolder))).filter(name => Number.parseInt(name, 10) < beforeMs)
       await removeFiles(failed.map(name => join(fileOf(failedFolder), name)))
@@ -290,7 +233,6 @@ export function openWorkspace(root: string, workspaceId: string): Landing {
     },
     async compact(folders, nowMs) {
       for (const folder of folders) await bundles.compact(folder, nowMs)
-      await polls.merge(new Set(folders.map(folder => posix.basename(folder))), nowMs)
     },
     lastUpkeepMs: () =>
       readFile(fileOf(posix.join(own, 'upkeep')), 'utf8').then(

@@ -78,7 +78,7 @@ export interface Landing {
   /** Removes files that killed processes left half-written in these folders. @throws HOME_UNUSABLE */
   sweep(folders: readonly string[]): Promise<void>
   /**
-   * Moves small pages of these folders into bundles, and joins the poll logs of their months. Addresses, heads and bodies stay as they are.
+   * Moves small pages of these folders into bundles. Addresses, heads and bodies stay as they are.
    * May run while other processes land, list and read. @throws HOME_UNUSABLE, LANDING_CORRUPT
    */
   compact(folders: readonly string[], nowMs: number): Promise<void>

@@ -27,17 +27,14 @@ const inLoadOrder = (a: LandedPage, b: LandedPage): number =>
     ? a.generation - b.generation || a.sequence - b.sequence || compare(a.address, b.address)
     : compare(a.window, b.window)
 
-/**
- * The pages below these folders, in load order. Reads the files before the poll logs: a page that becomes a line while they are read is in
- * one of them.
- */
+/** The pages below these folders, in load order. Reads the files before the bundles: a page that moves while they are read is in one of them. */
 export async function pagesIn(
   root: string,
   folders: readonly string[],
-  polled: () => Promise<Iterable<string>>,
+  bundled: () => Promise<Iterable<string>>,
 ): Promise<LandedPage[]> {
   const files = (await Promise.all(folders.map(folder => addressesBelow(root, folder)))).flat()
-  return [...new Set([...files, ...(await polled())])]
+  return [...new Set([...files, ...(await bundled())])]
     .flatMap(address => {
       const parsed = parsePageName(address)
       return parsed ? [{ address, ...parsed }] : []

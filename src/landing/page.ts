@@ -92,26 +92,12 @@ export function firstLine(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * The text of a gzip member of ours, whose header has no flags. DuckDB, which verifies no checksums, fails internally if it finds any, and then the
- * process can no longer use its warehouse. @throws where a bit of it has flipped
+ * The content of a gzip member of ours, whose header has no flags. DuckDB, which verifies no checksums, fails internally if it finds any, and
+ * then the process can no longer use its warehouse. @throws where a bit of it has flipped
  */
-export function memberText(member: Uint8Array): string {
+export function memberBytes(member: Uint8Array): Buffer {
   if (member[3] !== 0) throw new Error('the header of a gzip member has flags')
-  return gunzipSync(member).toString()
-}
-
-/** The line of a gzip member that holds one line. @throws where a bit of it has flipped */
-export const lineIn = (member: Uint8Array): string => memberText(member).trimEnd()
-
-/** A page's body from its gzip member. @throws where it is not the body that the head describes */
-export async function bodyIn(
-  member: Uint8Array,
-  { bodyBytes, packed }: Pick<PageHead, 'bodyBytes' | 'packed'>,
-): Promise<Buffer> {
-  if (packed && crc32(member) !== packed.crc32) throw new Error('the checksum differs')
-  const body = await inflate(member)
-  if (body.length !== bodyBytes) throw new Error(`${body.length} of ${bodyBytes} bytes`)
-  return body
+  return gunzipSync(member)
 }
 
 /** The head of a page from its line. */
@@ -168,7 +154,7 @@ export async function readBody(file: string): Promise<Buffer> {
 
 const FILES_AT_ONCE = 8
 
-/** The two members of a page's file. @throws where a bit of either has flipped */
+/** The line of the head and the packed body of a page's file. @throws where a bit of either has flipped */
 export function intactMembers(
   content: Buffer,
   packed: NonNullable<PageHead['packed']>,
@@ -176,8 +162,7 @@ export function intactMembers(
   const headBytes = content.length - packed.bytes
   const [head, body] = [content.subarray(0, headBytes), content.subarray(headBytes)]
   if (headBytes <= 0 || crc32(body) !== packed.crc32) throw new Error('the checksum differs')
-  memberText(head)
-  return { head, body }
+  return { head: memberBytes(head), body }
 }
 
 interface WrittenPage {

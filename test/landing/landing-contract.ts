@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { quoteText } from '../../src/catalog/layout.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import type { Landing, LandingStore, PageFile } from '../../src/landing/landing.ts'
-import { headOf, pollHead, SENT_AT_MS } from './page-heads.ts'
+import { headOf, SENT_AT_MS } from './page-heads.ts'
 
 export interface LandingUnderTest {
   store: LandingStore
@@ -250,12 +250,12 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   })
 
   describe('expiry', () => {
-    it('removes folders with all their pages, in files, bundles and lines, records them, and can be repeated', async () => {
+    it('removes folders with all their pages, in files and bundles, records them, and can be repeated', async () => {
       const store = await landing()
-      const lines = { window: OCTOBER, generation: 2 }
+      const second = { window: OCTOBER, generation: 2 }
       for (const sequence of [1, 2, 3]) {
         await store.land(headOf({ window: OCTOBER, sequence }), bytes(`{"data":[${sequence}]}`))
-        await store.land(pollHead({ ...lines, sequence }), bytes('{"data":[]}'))
+        await store.land(headOf({ ...second, sequence }), bytes('{"data":[]}'))
         if (sequence === 2)
           await store.compact(
             (await store.folders()).map(({ folder }) => folder),
@@ -264,7 +264,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       }
       await store.land(headOf({ stream: 'agents', agentId: null, window: OCTOBER }), bytes('{}'))
       const kept = [
-        await store.land(pollHead({ ...lines, agentId: 'other' }), bytes('{"data":[]}')),
+        await store.land(headOf({ ...second, agentId: 'other' }), bytes('{"data":[]}')),
         await store.land(headOf({ window: NOVEMBER }), bytes('{}')),
       ]
       await store.landFailed({ atMs: 7, agentId: 'a', status: 502, body: bytes('<html>') })

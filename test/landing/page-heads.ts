@@ -1,6 +1,5 @@
 // Heads of pages as the landing stores them; a test sets only the fields that it tests.
 import { emptyNotes } from '../../src/catalog/inspection/inspect.ts'
-import { openWindow } from '../../src/core/planning/windows.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import type { PagePlace } from '../../src/landing/page-address.ts'
 
@@ -35,21 +34,3 @@ export const headOf = (place: Partial<PagePlace> = {}, parts: Partial<PageHead> 
   notes: emptyNotes(),
   ...parts,
 })
-
-const window = openWindow({ agentId: 'agent-1', kind: 'head', fromSec: 1, toSec: 2, openedAtMs: SENT_AT_MS })
-
-/** The head of a page of a time window that returned so many conversations. */
-export function pollHead(place: Partial<PagePlace> = {}, returned = 0): PageHead {
-  const { generation, sequence } = placeOf(place)
-  const page = {
-    atMs: 0,
-    cursorIn: null,
-    cursorOut: null,
-    hasMore: false,
-    scanned: 0,
-    billed: 0,
-    lastTsMs: null,
-    missing: [],
-  }
-  return headOf(place, { facts: { window, generation, sequence, limit: 100, returned, ...page } })
-}

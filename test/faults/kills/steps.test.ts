@@ -12,7 +12,7 @@ import { expireArchive } from '../../../src/spool/archive.ts'
 import { spoolFolders } from '../../../src/spool/folders.ts'
 import { bytes, failureOf } from '../../landing/landing-contract.ts'
 import { NOW, request, USAGE } from '../../landing/lease-log-contract.ts'
-import { headOf, pollHead, SENT_AT_MS } from '../../landing/page-heads.ts'
+import { headOf, SENT_AT_MS } from '../../landing/page-heads.ts'
 import { temporaryHome } from '../../landing/temporary-home.ts'
 import { isDeep } from '../../tier.ts'
 import { messagesIn, receive, webhookEnv } from '../webhook-command.ts'
@@ -54,11 +54,11 @@ const compactAll = async (store: Landing) =>
     SENT_AT_MS + DAY,
   )
 
-/** The second compaction joins a bundle and a merged log with later pages and lines. */
+/** The second compaction joins a bundle with later pages. */
 async function landInTurns(store: Landing): Promise<void> {
   for (const sequence of [1, 2, 3, 4, 5]) {
     await store.land(headOf({ sequence }), bytes(`{"data":[{"ID":"c${sequence}"}]}`))
-    await store.land(pollHead({ sequence, generation: 2 }), bytes(`{"data":[],"n":${sequence}}`))
+    await store.land(headOf({ sequence, generation: 2 }), bytes(`{"data":[],"n":${sequence}}`))
     if (sequence === 3) await compactAll(store)
   }
 }
@@ -83,7 +83,7 @@ const compaction: KilledProcess = {
     `const store = openLanding(home).workspace('ws')
 await store.compact((await store.folders()).map(({ folder }) => folder), ${SENT_AT_MS + DAY})`,
   ),
-  steps: 10,
+  steps: 7,
   async holds(home) {
     expect(await pagesIn(home)).toEqual(landed)
     const store = landingIn(home)
@@ -91,8 +91,7 @@ await store.compact((await store.folders()).map(({ folder }) => folder), ${SENT_
       expect(await failureOf(store.land(head, bytes('{"data":[]}')))).toMatchObject({ code: 'LANDING_TAKEN' })
     await compactAll(store)
     expect(await pagesIn(home)).toEqual(landed)
-    // A bundle, a merged log, and the file that keeps the folder.
-    expect(await filesIn(join(home, 'landing'))).toHaveLength(3)
+    expect(await filesIn(join(home, 'landing'))).toHaveLength(1)
   },
 }
 
@@ -107,11 +106,11 @@ const expiry: KilledProcess = {
     const store = landingIn(home)
     for (const sequence of [1, 2, 3]) {
       await store.land(headOf({ window: OCTOBER, sequence }), bytes(`{"data":[${sequence}]}`))
-      await store.land(pollHead({ window: OCTOBER, generation: 2, sequence }), bytes('{"data":[]}'))
+      await store.land(headOf({ window: OCTOBER, generation: 2, sequence }), bytes('{"data":[]}'))
       if (sequence === 2) await store.compact([FOLDER], SENT_AT_MS + DAY)
     }
     kept = [
-      await store.land(pollHead({ window: OCTOBER, agentId: 'other' }), bytes('{"data":[]}')),
+      await store.land(headOf({ window: OCTOBER, agentId: 'other' }), bytes('{"data":[]}')),
       await store.land(headOf(), bytes('{"data":[]}')),
     ]
     all = (await store.list()).map(({ address }) => address)
@@ -122,7 +121,7 @@ const expiry: KilledProcess = {
     'landing/folder-landing.js',
     `await openLanding(home).workspace('ws').expire([{ folder: '${FOLDER}', pages: 6 }], { beforeMs: 0, nowMs: 7 })`,
   ),
-  steps: 7,
+  steps: 3,
   async holds(home) {
     const store = landingIn(home)
     const left = new Set((await store.list()).map(({ address }) => address))
