@@ -17,6 +17,11 @@ import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../warehouse/t
 
 const app = temporaryWarehouse()
 
+it('a failed drain is retried after a second, then at doubling intervals of up to a minute', () => {
+  const attempts = [1, 2, 3, 6, 7, 1_000_000]
+  expect(attempts.map(retryAfterMs)).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000])
+})
+
 const drainContextOf = ({ context }: Workspace, nowMs = LOADED_AT_MS): DrainContext => ({
   ...context,
   home: app.home,

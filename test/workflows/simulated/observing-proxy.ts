@@ -1,17 +1,33 @@
-// A proxy between convohouse and the sandbox that sees each request.
+// A proxy between convohouse and the sandbox that sees each request, and may answer it or change its answer.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** Starts the proxy and returns its URL; it is closed when the test ends. `see`: a status answers the request instead of the sandbox. */
-export async function observingProxy(upstream: string, see: (url: URL) => number | undefined): Promise<string> {
+// biome-ignore lint/suspicious/noExplicitAny: the body is changed without types
+type Body = any
+
+/** A status or an answer replaces that of the sandbox; `dropped` closes the connection; a function changes the body; undefined passes it on. */
+export type Reaction = 'dropped' | number | { status: number; body?: unknown } | ((body: Body) => unknown) | undefined
+
+/** Starts the proxy and returns its URL; it is closed when the test ends. Without `upstream`, `see` must answer each request. */
+export async function observingProxy(
+  upstream: string | null,
+  see: (url: URL, method: string) => Reaction,
+): Promise<string> {
   const server = createServer(async (request, response) => {
-    const url = new URL(request.url ?? '/', upstream)
-    const status = see(url)
-    if (status !== undefined) return void response.writeHead(status).end()
+    // The server's own `Date` header would not follow the sandbox's clock.
+    response.sendDate = false
+    const url = new URL(request.url ?? '/', upstream ?? 'http://vendor')
+    const reaction = see(url, request.method!)
+    if (reaction === 'dropped') return void response.destroy()
+    if (typeof reaction === 'number') return void response.writeHead(reaction).end()
+    if (typeof reaction === 'object')
+      return void response.writeHead(reaction.status).end(JSON.stringify(reaction.body ?? {}))
     const answer = await fetch(url, { headers: { authorization: request.headers.authorization ?? '' } })
     const headers = { 'content-type': 'application/json', date: answer.headers.get('date') ?? '' }
-    response.writeHead(answer.status, headers).end(Buffer.from(await answer.arrayBuffer()))
+    const bytes = Buffer.from(await answer.arrayBuffer())
+    const body = reaction && answer.ok ? JSON.stringify(reaction(JSON.parse(bytes.toString()))) : bytes
+    response.writeHead(answer.status, headers).end(body)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
