@@ -9,7 +9,7 @@ import { temporaryFolder } from '../cli/cli-process.ts'
 import { describeWithPromtool } from '../promtool.ts'
 import { ROOT } from './dockerfile.ts'
 
-const FILE = join(ROOT, 'docs/alerts.yml')
+const FILE = join(ROOT, 'deploy/alerts.yml')
 
 interface Rule {
   alert: string

@@ -21,7 +21,7 @@ interface Rules {
   groups: { name: string; rules: { alert: string; expr: string; annotations: { summary: string } }[] }[]
 }
 
-const { groups } = parse(readFileSync(join(ROOT, 'docs/alerts.yml'), 'utf8')) as Rules
+const { groups } = parse(readFileSync(join(ROOT, 'deploy/alerts.yml'), 'utf8')) as Rules
 const { rules } = groups.find(({ name }) => name === 'convohouse-temporal')!
 
 interface UsedMetric {

@@ -164,7 +164,7 @@ await describeWithPromtool('Prometheus', promtool => {
 
   it('understands its configuration', async () => {
     const folder = await temporaryFolder()
-    const config = read('deploy/prometheus.yml').replace('/etc/prometheus/alerts.yml', join(ROOT, 'docs/alerts.yml'))
+    const config = read('deploy/prometheus.yml').replace('/etc/prometheus/alerts.yml', join(ROOT, 'deploy/alerts.yml'))
     await writeFile(join(folder, 'prometheus.yml'), config)
     const { output } = await promtool.check(['check', 'config', join(folder, 'prometheus.yml')])
     expect(output).toContain('is valid prometheus config file syntax')

@@ -158,6 +158,6 @@ await describeWithPromtool('the metrics of a process', promtool => {
 })
 
 it('docs/telemetry.md is current (`npm run docs`)', () => {
-  const alerts = readFileSync(join(import.meta.dirname, '../../docs/alerts.yml'), 'utf8')
+  const alerts = readFileSync(join(import.meta.dirname, '../../deploy/alerts.yml'), 'utf8')
   expect(TELEMETRY).toBe(telemetryPage(alerts))
 })
