@@ -36,9 +36,6 @@ export async function fillMart(writer: Writer, mart: Mart): Promise<void> {
   await writer.run(`INSERT INTO marts.${mart.name} BY NAME ${mart.select}`)
 }
 
-/** Of a mart that is computed as a whole: the rows as they were computed last. */
-const FRESH = 'fresh_rows'
-
 /** The changes of a refresh, which are appended to the log at once: an INSERT into the log took as long as the query of a small mart. */
 const ENTRIES = 'mart_entries'
 
@@ -61,49 +58,37 @@ interface Replaced {
   /** What the mart's SELECT reads. */
   scope: Scope
   /** Columns of the replaced rows that are kept in `stale_NAME`, besides the key. */
-  kept: readonly string[]
+  kept?: readonly string[]
 }
 
 /** Which rows differ: the row id of the mart's row, and that of the fresh one. */
 const DIFFERENT = 'different_rows'
 
-interface Compared {
-  /** SELECT of rows of the mart, with their row id as `id`. */
-  before: string
-  fresh: string
-  /** SQL condition: the rows `s` and `f` differ in the column. */
-  differs: (column: MartColumn) => string
-  /** Columns of the result, besides the row ids. */
-  also?: readonly string[]
+/**
+ * SQL condition: rows `s` and `f` differ in the column. In groups, a sum of numbers with a fraction depends on the order of its rows in the last
+ * digit, which is no difference: copies would replace rows for it. Infinite sums have no last digit.
+ */
+function differsIn({ refresh }: Mart, { name, sqlType }: MartColumn): string {
+  const [s, f] = [`s.${name}`, `f.${name}`]
+  const isDistinct = `${s} IS DISTINCT FROM ${f}`
+  if (refresh !== 'groups' || sqlType !== 'DOUBLE') return isDistinct
+  const inMore = `coalesce(abs(${s} - ${f}) > 1e-12 * greatest(abs(${s}), abs(${f})), true)`
+  return `(${isDistinct} AND (${inMore} OR NOT isfinite(${s}) OR NOT isfinite(${f})))`
 }
 
-/** Compares rows of the mart with those of `fresh` that have the same grain. @returns how many differ */
-const findDifferent = (
-  writer: Writer,
-  { grain, columns }: Mart,
-  { before, fresh, differs, also = [] }: Compared,
-): Promise<number> =>
-  created(
-    writer,
-    DIFFERENT,
-    `SELECT ${['s.id', 'f.rowid AS fresh', ...also].join(', ')} FROM (${before}) s
-     FULL JOIN ${fresh} f ON ${grain.map(key => `s.${key} = f.${key}`).join(' AND ')} WHERE ${columns.map(differs).join(' OR ')}`,
-  )
-
-const isDistinct = ({ name }: MartColumn): string => `s.${name} IS DISTINCT FROM f.${name}`
-
 /**
- * Replaces those of the rows whose `columns` are in `of` that differ from the rows that the mart's SELECT returns, inside the caller's transaction. A conversation
- * that goes on keeps most of its facts. @returns how many rows there were before or are now, and how many of them differ
+ * Replaces those of the rows whose `columns` are in `of` that differ from the rows that the mart's SELECT returns, inside the caller's transaction.
+ * Few do: a conversation that goes on keeps most of its facts. The rows stay in `stale_NAME` and `fresh_NAME`.
+ * @returns how many rows there were before or are now, and how many of them differ
  */
-export async function replaceScope(
+export async function replaceRows(
   writer: Writer,
   mart: Mart,
-  { of, columns, scope, kept: also }: Replaced,
+  { of, columns, scope, kept: also = [] }: Replaced,
 ): Promise<{ rows: number; different: number }> {
-  const { name, grain, month } = mart
+  const { name, grain, month, publishedBy } = mart
   const published = publishedMart(mart)
-  const kept = new Set([...grain, ...(month ? [month] : []), ...also])
+  const kept = new Set([...grain, ...publishedBy, ...(month ? [month] : []), ...also])
   // The mart is searched once: what is asked of the rows later is taken from here.
   const [stale, fresh] = [`stale_${name}`, `fresh_${name}`]
   const staleRows = await created(
@@ -114,66 +99,26 @@ export async function replaceScope(
   const freshRows = await created(writer, fresh, freshSelect(mart, scope))
   const rows = staleRows + freshRows
   if (rows === 0) return { rows, different: 0 }
-  const areCompared = staleRows > 0 && freshRows > 0
-  const before = `SELECT t.rowid AS id, t.* FROM ${byIds(`marts.${name}`, stale)}`
-  const different = areCompared ? await findDifferent(writer, mart, { before, fresh, differs: isDistinct }) : rows
-  if (different === 0) return { rows, different }
-  const [deleted, inserted] = areCompared
-    ? [`${stale} SEMI JOIN ${DIFFERENT} USING (id)`, `${fresh} f SEMI JOIN ${DIFFERENT} d ON f.rowid = d.fresh`]
-    : [stale, `${fresh} f`]
-  await addEntries(
+  const different = await created(
     writer,
-    `SELECT 'marts.${name}' AS table_name, ${keyList(published, 's')} AS key, ${partitionOf(published, 's')} AS partition_before, 'update' AS op FROM (FROM ${deleted}) s
-     UNION ALL
-     SELECT 'marts.${name}', ${keyList(published, 'f')}, NULL::DATE, 'insert' FROM ${fresh} f ANTI JOIN ${stale} USING (${grain.join(', ')})`,
+    DIFFERENT,
+    `SELECT s.id, f.rowid AS fresh FROM (SELECT t.rowid AS id, t.* FROM ${byIds(`marts.${name}`, stale)}) s
+     FULL JOIN ${fresh} f ON ${grain.map(key => `s.${key} = f.${key}`).join(' AND ')}
+     WHERE ${mart.columns.map(column => differsIn(mart, column)).join(' OR ')}`,
   )
-  if (staleRows > 0) await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM ${deleted})`)
-  if (freshRows > 0) await writer.run(`INSERT INTO marts.${name} BY NAME SELECT f.* FROM ${inserted}`)
-  return { rows, different }
-}
-
-/**
- * SQL condition: rows `s` and `f` differ in the column. A sum of numbers with a fraction depends on the order of its rows in the last digit, which is
- * no difference: copies would replace rows for it. Infinite sums have no last digit.
- */
-function differsInMore(column: MartColumn): string {
-  if (column.sqlType !== 'DOUBLE') return isDistinct(column)
-  const [s, f] = [`s.${column.name}`, `f.${column.name}`]
-  const inMore = `coalesce(abs(${s} - ${f}) > 1e-12 * greatest(abs(${s}), abs(${f})), true)`
-  return `(${isDistinct(column)} AND (${inMore} OR NOT isfinite(${s}) OR NOT isfinite(${f})))`
-}
-
-/**
- * Computes the touched groups of a mart, which `of` names, and replaces the rows that differ, inside the caller's transaction. @returns whether
- * any did
- */
-export async function replaceGroups(
-  writer: Writer,
-  mart: Mart,
-  { of, scope }: { of: string; scope: Scope },
-): Promise<boolean> {
-  const { name, groups, publishedBy } = mart
-  await created(writer, FRESH, freshSelect(mart, scope))
-  // Few of the groups differ: a conversation that goes on has the same tags.
-  const different = await findDifferent(writer, mart, {
-    before: `SELECT rowid AS id, * FROM marts.${name} SEMI JOIN ${of} USING (${groups.join(', ')})`,
-    fresh: FRESH,
-    differs: differsInMore,
-    also: publishedBy.flatMap(key => [`s.${key} AS stale_${key}`, `f.${key}`]),
-  })
-  if (different === 0) return false
-  const stale = publishedBy.map(key => `stale_${key} AS ${key}`).join(', ')
-  const published = publishedMart(mart)
+  if (different === 0) return { rows, different }
+  const replaced = `(FROM ${stale} SEMI JOIN ${DIFFERENT} USING (id))`
+  const inserted = `(SELECT f.* FROM ${fresh} f SEMI JOIN ${DIFFERENT} d ON f.rowid = d.fresh)`
   await addEntries(
     writer,
-    `SELECT 'marts.${name}' AS table_name, ${keyList(published, 'k')} AS key, ${partitionOf(published, 'k')} AS partition_before, 'update' AS op
-     FROM (SELECT ${stale} FROM ${DIFFERENT} WHERE id IS NOT NULL UNION SELECT ${publishedBy.join(', ')} FROM ${DIFFERENT} WHERE fresh IS NOT NULL) k`,
+    `SELECT DISTINCT 'marts.${name}' AS table_name, ${keyList(published, 's')} AS key, ${partitionOf(published, 's')} AS partition_before, 'update' AS op
+     FROM ${replaced} s
+     UNION ALL
+     SELECT DISTINCT 'marts.${name}', ${keyList(published, 'f')}, NULL::DATE, 'insert' FROM ${inserted} f ANTI JOIN ${replaced} USING (${publishedBy.join(', ')})`,
   )
   await writer.run(`DELETE FROM marts.${name} WHERE rowid IN (SELECT id FROM ${DIFFERENT})`)
-  await writer.run(
-    `INSERT INTO marts.${name} BY NAME SELECT f.* FROM ${FRESH} f SEMI JOIN ${DIFFERENT} d ON f.rowid = d.fresh`,
-  )
-  return true
+  await writer.run(`INSERT INTO marts.${name} BY NAME FROM ${inserted}`)
+  return { rows, different }
 }
 
 /**
@@ -181,9 +126,10 @@ export async function replaceGroups(
  * `changed_NAME` afterwards. @returns whether any did
  */
 export async function replaceDifferent(writer: Writer, mart: Mart): Promise<boolean> {
-  await created(writer, FRESH, `FROM marts.${mart.name} LIMIT 0`)
-  await writer.run(`INSERT INTO ${FRESH} BY NAME ${mart.select}`)
-  return replaceByKey(writer, { published: publishedMart(mart), fresh: FRESH, changed: `changed_${mart.name}` })
+  const fresh = `fresh_${mart.name}`
+  await created(writer, fresh, `FROM marts.${mart.name} LIMIT 0`)
+  await writer.run(`INSERT INTO ${fresh} BY NAME ${mart.select}`)
+  return replaceByKey(writer, { published: publishedMart(mart), fresh, changed: `changed_${mart.name}` })
 }
 
 /**

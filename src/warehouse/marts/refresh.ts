@@ -22,8 +22,7 @@ import {
   fillMart,
   logEntries,
   replaceDifferent,
-  replaceGroups,
-  replaceScope,
+  replaceRows,
 } from './mart-tables.ts'
 import {
   CONVERSATION_KEY,
@@ -201,13 +200,14 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   if (scope)
     for (const mart of facts) {
       const kept = grouped.filter(isBuiltFrom(mart)).flatMap(({ groups }) => groups)
-      const replaced = await replaceScope(writer, mart, { of: CHANGED, columns: CONVERSATION_KEY, scope, kept })
+      const replaced = await replaceRows(writer, mart, { of: CHANGED, columns: CONVERSATION_KEY, scope, kept })
       if (replaced.rows > 0) touching.push(mart)
       if (replaced.different > 0) changed.add(`marts.${mart.name}`)
     }
   await touchGroups(writer, grouped, touching)
   const ofGroups = async (mart: Mart, rows: { of: string; scope: Scope }): Promise<void> => {
-    if (await replaceGroups(writer, mart, rows)) changed.add(`marts.${mart.name}`)
+    const { different } = await replaceRows(writer, mart, { ...rows, columns: mart.groups })
+    if (different > 0) changed.add(`marts.${mart.name}`)
   }
   if (changed.has('custom_metrics')) await writer.run(sqlFile('refresh/regrouped_by_custom_metrics'))
   if (ofDays.some(isConcerned))
