@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { encodeFrame } from '../../../src/warehouse/query/formats/cells.ts'
@@ -152,19 +152,10 @@ describe('the socket', () => {
     expect(await readFile(served.server.path, 'utf8')).toBe('precious')
   })
 
-  it('is in a separate folder if the path of the data folder is too long', async () => {
+  it('is refused if the path of the data folder is too long for it', async () => {
     const deep = join(served.home, 'd'.repeat(120))
     await mkdir(deep)
-    const path = await socketPath(deep)
-    expect(Buffer.byteLength(path)).toBeLessThan(104)
-    expect((await stat(dirname(path))).mode & 0o777).toBe(0o700)
-    expect(await socketPath(join(deep, '..', 'd'.repeat(120)))).toBe(path)
-    const other = await serveQueries({ home: deep, instance: served.instance })
-    expect(await rowsOf(await served.ask('SELECT 2', { home: deep }))).toEqual([[2]])
-    await other.close()
-    await chmod(dirname(path), 0o777)
-    await expect(socketPath(deep)).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
-    await rm(dirname(path), { recursive: true })
+    await expect(socketPath(deep)).rejects.toMatchObject({ code: 'HOME_UNUSABLE', hint: /shorter/ })
   })
 })
 
