@@ -1,6 +1,5 @@
 // Canonical JSON: equal values have equal texts. Keys are sorted, integer keys first by value (JavaScript's own order); no white space; no
 // lone surrogates.
-import { endOfString } from './tokens.ts'
 
 type JsonObject = Record<string, unknown>
 
@@ -72,51 +71,3 @@ export function canonicalJson(value: unknown): string {
 
 /** A copy with sorted keys, for values that contain objects other than plain JSON (`isLeaf`). */
 export const withSortedKeys = (value: unknown, isLeaf: (value: object) => boolean): unknown => sorted(value, isLeaf)
-
-/** Maximum number of escaped strings for the fast path. */
-const MOST_ESCAPED = 40
-
-/** Lengths of all strings that have an escape in the text; null where there are too many. A string of any other length needs no escape. */
-function escapedLengths(text: string): ReadonlySet<number> | null {
-  const lengths = new Set<number>()
-  let count = 0
-  for (let at = text.indexOf('\\'); at >= 0; ) {
-    if (++count > MOST_ESCAPED) return null
-    const begin = text.lastIndexOf('"', at)
-    const end = endOfString(text, begin)
-    lengths.add((JSON.parse(text.slice(begin, end)) as string).length)
-    at = text.indexOf('\\', end)
-  }
-  return lengths
-}
-
-function quoted(text: string, escaped: ReadonlySet<number>): string {
-  return escaped.size > 0 && escaped.has(text.length) ? JSON.stringify(text) : `"${text}"`
-}
-
-function write(value: unknown, escaped: ReadonlySet<number>): string {
-  if (typeof value === 'string') return quoted(value, escaped)
-  if (typeof value !== 'object' || value === null) return String(value)
-  let text = ''
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) text += (index === 0 ? '' : ',') + write(value[index], escaped)
-    return `[${text}]`
-  }
-  for (const key of inOrder(Object.keys(value))) {
-    const inner = write((value as Record<string, unknown>)[key], escaped)
-    text += `${text === '' ? '' : ','}${quoted(key, escaped)}:${inner}`
-  }
-  return `{${text}}`
-}
-
-/**
- * The canonical text of a value that was just parsed, in two thirds of the time: a string that came without an escape needs none, and
- * looking for characters to escape is most of what JSON.stringify does. `value` is what `text` parses to, or a part of that, and contains
- * only finite numbers.
- */
-export function canonicalText(value: unknown, text: string): string {
-  const escaped = escapedLengths(text)
-  const written = escaped ? write(value, escaped) : null
-  // A lone surrogate, which can only arrive as an escape, must be replaced.
-  return written === null || (escaped!.size > 0 && written.includes('\\ud')) ? canonicalJson(value) : written
-}

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { EVENT_SECRET, EVENT_TYPES, eventTypeOf } from '../catalog/events/event-types.ts'
 import { countRemoved, type RemovedSecrets, redactForms, redactSecrets } from '../client/redaction/redaction.ts'
 import { nameMeaning } from '../client/redaction/secret-names.ts'
-import { canonicalJson, canonicalText, withSortedKeys } from '../json/canonical.ts'
+import { canonicalJson, withSortedKeys } from '../json/canonical.ts'
 import { ExactNumber, MAX_DEPTH, readExactly, writeExactly } from '../json/exact-json.ts'
 import type { SpoolEvent } from '../spool/event-line.ts'
 import { type Authenticator, holdsSecret } from './authenticate.ts'
@@ -63,15 +63,14 @@ function withoutSecrets(value: unknown, forms: readonly string[]): unknown {
 const canonical = (payload: unknown, inexact: boolean): string =>
   inexact ? writeExactly(withSortedKeys(payload, isExact)) : canonicalJson(payload)
 
-/** The payload's canonical JSON without secrets, wherever the sender has put them. `sent`: the text from which the payload was parsed. */
+/** Returns the payload's canonical JSON without secrets, wherever the sender has put them. */
 function keptBytes(
   payload: Payload,
-  { traits, sent, forms }: { traits: PayloadTraits; sent: string; forms: readonly string[] },
+  { traits, forms }: { traits: PayloadTraits; forms: readonly string[] },
 ): { bytes: Buffer; removed: RemovedSecrets } {
   const { hasSecretInside, inexact } = traits
   const { value: kept, droppedPaths } = redactSecrets(payload, { isUntouched: isCustomerField })
-  const isChanged = droppedPaths.length > 0
-  const bytes = Buffer.from(isChanged || inexact ? canonical(kept, inexact) : canonicalText(payload, sent))
+  const bytes = Buffer.from(canonical(kept, inexact))
   const holdsForm = hasSecretInside || forms.some(form => bytes.includes(form))
   return {
     bytes: holdsForm ? Buffer.from(canonical(withoutSecrets(kept, forms), inexact)) : bytes,
@@ -94,7 +93,7 @@ export function parseEvent(body: Buffer, addressed: string | null, authenticate:
   const traits = inspectPayload(withoutSecret(value as Payload))
   if (traits.tooDeep) return { refused: 'too-deep' }
   const payload = withoutSecret((traits.inexact ? readExactly(text).value : value) as Payload)
-  const { bytes, removed } = keptBytes(payload, { traits, sent: text, forms: workspace.secretForms })
+  const { bytes, removed } = keptBytes(payload, { traits, forms: workspace.secretForms })
   const type = eventTypeOf(payload)
   const id = eventId({ type, createdAt: payload.createdAt, payload: bytes })
   const redaction = Object.keys(removed).length === 0 ? {} : { removed }
