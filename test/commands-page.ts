@@ -1,6 +1,7 @@
 // docs/commands.md: the help of every command and the environment variables. `npm run docs` writes it.
 import { writeFileSync } from 'node:fs'
 import { createProgram } from '../src/cli/program.ts'
+import { idsIn, OPERATIONS, type Operation } from '../src/client/api/operations.ts'
 
 /** The variables that the program reads, and what each is for. */
 export const VARIABLES: Readonly<Record<string, string>> = {
@@ -32,6 +33,22 @@ which shows the stack of an error. [errors.md](errors.md) lists exit codes.
 ## Environment variables
 `
 
+const OPERATIONS_HEAD = `
+## Operations of the API
+
+For \`convohouse api\` and for programs ([api-client.md](api-client.md)), with their sections in the vendor's document.
+
+| Operation | Section | Arguments | Records in the answer |
+|---|---|---|---|`
+
+/** Returns the table's row for an operation. */
+function operationRow(operation: Operation): string {
+  const { name, section, body, query, envelope } = operation
+  const given = [...idsIn(operation), ...(body === null ? [] : [body]), ...Object.keys(query)]
+  const code = (names: string[]) => names.map(one => `\`${one}\``).join(', ')
+  return `| \`${name}\` | ${section} | ${code(given)} | ${code(Object.keys(envelope))} |`
+}
+
 /** The page. */
 export async function commandsPage(): Promise<string> {
   const program = await createProgram()
@@ -46,6 +63,7 @@ export async function commandsPage(): Promise<string> {
       .outputHelp()
     pages.push('', `## ${path}`, '', '```text', help.join('').trim(), '```')
   }
+  pages.push(OPERATIONS_HEAD, ...OPERATIONS.map(operationRow))
   return `${pages.join('\n')}\n`
 }
 

@@ -9,8 +9,15 @@ import { shrunk } from './shrink-history.ts'
 const ROUNDS = rounds('HISTORY_ROUNDS', { usual: 12, deep: 1_500 })
 const FIRST_SEED = Number(process.env.HISTORY_SEED ?? 1)
 
-/** Seeds that still violate an invariant; ADR 7 says of which kinds they are. */
-const OPEN = new Set([309, 314, 403, 677, 706, 963, 992, 1037, 1105, 1309, 1317, 1347, 1393, 1459])
+/** Seeds that still violate an invariant (ADR 7). */
+const OPEN = new Set([
+  309, // a full last page that claims to be the last ends a poll; the rest arrives with the next sync
+  1309, // the vendor ignores the order, and rereads are priced too low
+  ...[314, 1393], // 22 probes in an hour; 419 vain requests in a sync
+  ...[403, 1347], // a record that lost its id once waits for a refresh
+  ...[677, 706, 992, 1317], // quotas of some hundred sessions, whose reserve leaves history waiting
+  ...[963, 1037, 1105, 1459], // empty mirrors together with failing records
+])
 
 const isViolated = async (history: History): Promise<boolean> => violationsOf(await runHistory(history)).length > 0
 
