@@ -146,8 +146,8 @@ it('a target whose files are gone is reported, a failure only until a publicatio
   const holder = await openApp({ config: readConfig({ path: config, env }) })
   await holder.warehouse.writer
     .run(`INSERT INTO _checks BY NAME SELECT unnest(['mine', 'quiet', 'tags_unique']) AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
-      unnest([false, false, true]) AS blocks, unnest(['broken', 'failed', 'failed']) AS outcome, 'all' AS scope, '[]' AS examples,
-      now() AS checked_at, 0 AS duration_ms`)
+      unnest([false, false, true]) AS blocks, unnest(['broken', 'failed', 'failed']) AS outcome, '[]' AS examples,
+      now() AS checked_at, 0 AS duration_ms, '' AS epoch, 0 AS seq`)
     .finally(() => holder.close())
   expect(await state()).toMatchObject([{ failure: null, selectingNone: ['agent_typo', 'org_typo'] }])
   const text = (await inProcess(['status', '--config', config], { env })).stdout

@@ -23,7 +23,7 @@ it('are refused, reach the target again when it passes, and bring erasures and n
   }
   const fail = () =>
     writer.run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
-      true AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now() AS checked_at, 0 AS duration_ms`)
+      true AS blocks, 'failed' AS outcome, '[]' AS examples, now() AS checked_at, 0 AS duration_ms, '' AS epoch, 0 AS seq`)
   const pass = () => writer.run('DELETE FROM _checks')
   const lead = (leadName: string, after: number) =>
     applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName, createdAt: SENT_AT_MS + after }))

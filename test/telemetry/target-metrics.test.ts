@@ -77,7 +77,7 @@ it('show what each target lacks and since when, the last publication, failures, 
 
   expect(sampleOf(current, 'convohouse_checks', { severity: 'error', outcome: 'failed' })).toBe(0)
   await writer.run(`INSERT INTO _checks BY NAME SELECT 'loud' AS name, '' AS about, 'leads' AS table_name, 'error' AS severity,
-    false AS blocks, 'failed' AS outcome, 'all' AS scope, '[]' AS examples, now() AS checked_at, 0 AS duration_ms`)
+    false AS blocks, 'failed' AS outcome, '[]' AS examples, now() AS checked_at, 0 AS duration_ms, '' AS epoch, 0 AS seq`)
   await writer.run(`INSERT INTO _models BY NAME SELECT 'weekly' AS name, '' AS about, '' AS definition, [] AS key, [] AS shared, '[]' AS columns,
     'failed' AS outcome, now() AS tried_at`)
   const wrong = await page()
