@@ -22,8 +22,8 @@ const ALONE = [
 
 /** Tests of spawned commands. They change no umask in their own process, so the one that they hand down stays as it was. */
 const COMMANDS = [
-  'test/contract/{backfill,rate-limit,sync-command,up,upgrade}.test.ts',
-  'test/contract/workers/{kills,workers,zombies}.test.ts',
+  'test/contract/{sync-command,up}.test.ts',
+  'test/contract/workers/workers.test.ts',
   'test/deploy/**/*.test.ts',
   'test/faults/**/!(clock|lease-log).test.ts',
 ]

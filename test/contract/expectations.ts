@@ -1,5 +1,6 @@
 // Checks after a sync that the tests of this folder share: its tables, its requests, and that workers end gracefully.
 import { expect } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import type { Running } from '../cli/cli-process.ts'
 import { expectedTables } from '../workflows/simulated/expected-rows.ts'
@@ -13,16 +14,17 @@ export async function ended(running: Running): Promise<void> {
   expect((await running.ended).code).toBe(0)
 }
 
+/** Expects the vendor's data in the tables that `rows` reads. */
+export async function expectRows(sandbox: Sandbox, rows: Parameters<typeof warehouseTables>[0]): Promise<void> {
+  const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
+  expect(asLines(await warehouseTables(rows))).toEqual(asLines(expectedTables(truth)))
+}
+
 /** Expects the vendor's data in the tables. No worker may hold the warehouse any more. */
 export async function expectTruth({ sandbox, config }: Scene): Promise<void> {
   const { home, memoryLimit, threads } = config
   const warehouse = await openWarehouse({ home, memoryLimit, threads })
-  try {
-    const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
-    expect(asLines(await warehouseTables(sql => warehouse.writer.rows(sql)))).toEqual(asLines(expectedTables(truth)))
-  } finally {
-    await warehouse.close()
-  }
+  await expectRows(sandbox, sql => warehouse.writer.rows(sql)).finally(() => warehouse.close())
 }
 
 /** Number of export requests that repeat an earlier one. */

@@ -1,31 +1,19 @@
-// The two hosts of the orchestration, behind the interface that the contract tests use.
+// Workers on Temporal in the test's own process, and the reports of their syncs.
 import { WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import { DefaultLogger, Runtime } from '@temporalio/worker'
 import { onTestFinished } from 'vitest'
 import { type App, openApp } from '../../src/app.ts'
 import { type Config, readConfig } from '../../src/config.ts'
-import { syncOnce } from '../../src/run/embedded.ts'
-import { connectClient, type TemporalPlace } from '../../src/run/temporal/client/connection.ts'
-import { askForSync, type OwnerHandle } from '../../src/run/temporal/client/owner.ts'
+import type { TemporalPlace } from '../../src/run/temporal/client/connection.ts'
+import type { OwnerHandle } from '../../src/run/temporal/client/owner.ts'
 import type { Role } from '../../src/run/temporal/worker/worker.ts'
 import { runWorker } from '../../src/run/temporal/worker/worker.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
-import { type HostUnderTest, TOKEN } from './scene.ts'
+import { TOKEN } from './scene.ts'
 
 /** Logs errors only: Temporal logs a failed workflow as a warning, and some workflows fail here on purpose. */
 Runtime.install({ logger: new DefaultLogger('ERROR') })
-
-export async function embeddedHost(config: Config): Promise<HostUnderTest> {
-  const app = await openApp({ config })
-  onTestFinished(() => app.close())
-  const [workspace] = config.workspaces
-  const signal = new AbortController().signal
-  return {
-    sync: async request => (await syncOnce({ config, workspace: workspace!, app, request, signal }))!,
-    rows: sql => app.warehouse.writer.rows(sql),
-  }
-}
 
 /** Runs a Temporal worker in this process until `stop` is called or the test ends. */
 export async function startWorker(
@@ -73,19 +61,3 @@ export async function reportOf(handle: OwnerHandle): Promise<SyncReport> {
     throw error
   }
 }
-
-/** Syncs on Temporal, with a worker in this process. */
-export const temporalHost =
-  (place: TemporalPlace) =>
-  async (config: Config): Promise<HostUnderTest> => {
-    const { app } = await startWorker(config, place)
-    const client = await connectClient(place)
-    onTestFinished(() => client.connection.close())
-    return {
-      async sync(request) {
-        const { handle } = await askForSync(client, { queues: config.temporal.queues, request })
-        return reportOf(handle)
-      },
-      rows: sql => app!.warehouse.writer.rows(sql),
-    }
-  }

@@ -20,7 +20,7 @@ import { until } from '../until.ts'
 import { truthOf } from '../workflows/simulated/truth.ts'
 import { payloadTexts } from './history.ts'
 import { startWorker } from './hosts.ts'
-import { elsewhere, type Scene, scene, TOKEN, WORKSPACE } from './scene.ts'
+import { type Scene, scene, TOKEN, WORKSPACE } from './scene.ts'
 
 const WRONG_TOKEN = 'canary-wrong-token-0815'
 
@@ -62,7 +62,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
 
   /** A workspace with a worker, with task queues of its own, because tests share the server. */
   async function app(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
-    const there = await scene(elsewhere, {
+    const there = await scene({
       sandbox: { conversations: 80, ...sandbox },
       settings: { maxPage: 5, resources: RESOURCE_NAMES, ...settings },
     })

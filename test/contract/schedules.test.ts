@@ -1,7 +1,9 @@
-// Schedules on Temporal: created from the configuration, paused, deleted, and their syncs.
+// Schedules on Temporal: created from the configuration, paused, deleted; their syncs and backfills.
 import type { Client } from '@temporalio/client'
-import { expect, it, onTestFinished } from 'vitest'
-import { HOUR } from '../../src/core/time.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { checkRange } from '../../src/cli/schedule.ts'
+import { readConfig } from '../../src/config.ts'
+import { DAY, HOUR } from '../../src/core/time.ts'
 import { askForSync, ownerId } from '../../src/run/temporal/client/owner.ts'
 import {
   changeSchedule,
@@ -10,13 +12,26 @@ import {
   scheduledSync,
   scheduleState,
 } from '../../src/run/temporal/client/schedules.ts'
-import type { SyncReport } from '../../workflows/steps.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
-import { reportOf, startWorker } from './hosts.ts'
-import { elsewhere, scene, TOKEN, WORKSPACE } from './scene.ts'
+import { timeMs } from '../workflows/simulated/expected-rows.ts'
+import { truthOf } from '../workflows/simulated/truth.ts'
+import { repeatedRequests } from './expectations.ts'
+import { reportOf, startWorkerAt } from './hosts.ts'
+import { scene, TOKEN, WORKSPACE } from './scene.ts'
 import { writeConfig } from './workers/worker-process.ts'
+
+const NOW_MS = Date.UTC(2026, 5, 1)
+
+describe('the range of a backfill', () => {
+  it.each([
+    [{}, 'A backfill needs --since.'],
+    [{ since: NOW_MS + DAY }, '--since lies in the future.'],
+    [{ since: NOW_MS - DAY, until: NOW_MS - 2 * DAY }, '--since is not before --until.'],
+    [{ since: NOW_MS - DAY, until: NOW_MS + DAY }, '--until lies in the future.'],
+  ])('is refused: %j', (flags, what) => expect(() => checkRange(flags, NOW_MS)).toThrow(what))
+})
 
 describeWithTemporal('a schedule', ({ place, env: temporal }) => {
   let client: Client
@@ -25,7 +40,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
   })
 
   it('matches the configuration however often it is ensured, and stays paused', async () => {
-    const { config } = await scene(elsewhere)
+    const { config } = await scene()
     const schedule = async (action: string, path: string) => {
       const env = { WORKER_TOKEN: TOKEN, ...temporal }
       return inProcess(['schedule', action, '--json', '--config', path], { env })
@@ -63,7 +78,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
   })
 
   it('that was created by default is kept if the configuration names none, until it is deleted', async () => {
-    const { config } = await scene(elsewhere, { settings: { schedule: null } })
+    const { config } = await scene({ settings: { schedule: null } })
     const [workspace] = config.workspaces
     const ensure = (more: object = {}) => ensureSchedule(client, { config, workspace: workspace!, ...more })
     const otherwise = { everyMs: HOUR, jitterMs: 0 }
@@ -79,7 +94,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
   })
 
   it('of a workspace that is no longer configured is deleted, but none of another configuration', async () => {
-    const { config } = await scene(elsewhere)
+    const { config } = await scene()
     const [workspace] = config.workspaces
     const schedule = { everyMs: HOUR, jitterMs: 0 }
     const made = (id: string, queues: string) =>
@@ -98,37 +113,61 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     for (const id of ['ws_elsewhere', WORKSPACE]) await changeSchedule(client, id, 'delete')
   })
 
-  it('syncs through the same owner workflow as manual syncs', async () => {
-    const there = await scene(elsewhere, {
-      sandbox: { latencyMs: 40 },
-      settings: { maxPage: 10, since: '80d', schedule: { everyMs: HOUR, jitterMs: 0 } },
-    })
-    const { config } = there
-    const { app } = await startWorker(config, place)
-    const [workspace] = config.workspaces
-    expect(await ensureSchedule(client, { config, workspace: workspace! })).toBe('created')
-    onTestFinished(() => client.schedule.getHandle(ownerId(WORKSPACE)).delete())
+  it('syncs through the same owner workflow as manual syncs; a backfill exports what is missing in its range, and nothing twice', async () => {
+    const there = await scene({ sandbox: { latencyMs: 20 }, settings: { maxPage: 10 } })
+    const path = await writeConfig(there.config, '2m', { since: '30d', schedule: { every: '1h', jitter: '0s' } })
+    const { app } = await startWorkerAt(path, place)
+    const run = (...args: string[]) =>
+      inProcess([...args, '--config', path], { env: { WORKER_TOKEN: TOKEN, ...temporal } })
+    const done = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(...args)
+      expect(code, stderr).toBe(0)
+      return stdout
+    }
+    const missing = await run('schedule', 'backfill', '--since', '60d')
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('SCHEDULE_MISSING')])
+    await done('schedule', 'ensure')
+    const schedule = client.schedule.getHandle(ownerId(WORKSPACE))
+    onTestFinished(() => schedule.delete())
 
+    const [workspace] = readConfig({ path, env: { WORKER_TOKEN: TOKEN } }).workspaces
     const request = scheduledSync(workspace!, Date.now())
-    const byHand = await askForSync(client, { queues: config.temporal.queues, request })
+    const byHand = await askForSync(client, { queues: there.config.temporal.queues, request })
     await byHand.handle.executeUpdate('pause')
-    await changeSchedule(client, WORKSPACE, 'trigger')
-    await changeSchedule(client, WORKSPACE, 'trigger')
-    const path = await writeConfig(config, '2m')
-    const list = () => inProcess(['schedule', 'list', '--config', path], { env: { WORKER_TOKEN: TOKEN, ...temporal } })
+    for (const _ of ['once', 'again']) await changeSchedule(client, WORKSPACE, 'trigger')
     // Waits, because the workflow of the tick starts a little after the trigger.
-    await until(async () => / running +\d+ s +\d$/m.test((await list()).stdout))
+    await until(async () => / running +\d+ s +\d$/m.test(await done('schedule', 'list')))
     await byHand.handle.executeUpdate('resume')
-    const report: SyncReport = await reportOf(byHand.handle)
-    expect(report).toMatchObject({ outcome: 'done', run: byHand.run })
+    expect(await reportOf(byHand.handle)).toMatchObject({ outcome: 'done', run: byHand.run })
     const owners: string[] = []
     for await (const { workflowId } of client.workflow.list({ query: "WorkflowType = 'syncWorkspace'" }))
       owners.push(workflowId)
     expect(owners).toEqual([ownerId(WORKSPACE)])
-    const runs = () => app!.warehouse.writer.rows('SELECT run FROM _runs')
-    expect(await runs()).toEqual([{ run: byHand.run }])
+    const { rows } = app!.warehouse.writer
+    expect(await rows('SELECT run FROM _runs')).toEqual([{ run: byHand.run }])
 
-    await changeSchedule(client, WORKSPACE, 'trigger')
-    await until(async () => (await runs()).length >= 2, { everyMs: 100 })
+    const held = async () => Number((await rows('SELECT count(*) AS n FROM conversations'))[0]!.n)
+    const all = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
+    const recent = await held()
+    expect(recent).toBeLessThan(all.length)
+    const sinceMs = Math.floor((Date.now() - 60 * DAY) / 1_000) * 1_000
+    const inRange = all.filter(({ record }) => (timeMs(record.ts) ?? 0) >= sinceMs).length
+    const backfill = async (...more: string[]) => {
+      const since = ['--since', new Date(sinceMs).toISOString()]
+      return JSON.parse((await done('schedule', 'backfill', ...since, ...more, '--json')).trim().split('\n').at(-1)!)
+    }
+    expect(await backfill()).toMatchObject({ kind: 'report', outcome: 'done', conversations: inRange - recent })
+    expect(await held()).toBe(inRange)
+    expect(await backfill('--until', '40d')).toMatchObject({ outcome: 'done', conversations: 0, sessions: 0 })
+
+    // Temporal's own backfill: one tick for each hour of a day, all at once.
+    const end = new Date(Date.now() - DAY)
+    await schedule.backfill({ start: new Date(end.getTime() - DAY), end, overlap: 'ALLOW_ALL' })
+    const ticks = async () =>
+      (await client.workflow.count("WorkflowType = 'tick' AND ExecutionStatus = 'Completed'")).count
+    await until(async () => (await ticks()) >= 24, { everyMs: 100 })
+    await client.workflow.getHandle(ownerId(WORKSPACE)).result()
+    expect(await held()).toBe(inRange)
+    expect(await repeatedRequests(there)).toBe(0)
   })
 })

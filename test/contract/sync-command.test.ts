@@ -8,7 +8,7 @@ import { inProcess } from '../cli/in-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
 import { startWorkerAt } from './hosts.ts'
-import { elsewhere, scene, TOKEN } from './scene.ts'
+import { scene, TOKEN } from './scene.ts'
 import { writeConfig } from './workers/worker-process.ts'
 
 interface Line {
@@ -37,7 +37,7 @@ const said = ({ process }: Running, text: string): Promise<void> =>
 describeWithTemporal('sync --on temporal', ({ place, env }) => {
   /** A workspace with a worker. Commands run in this process (`run`, `give` with standard input) or in their own (`begin`). */
   async function app(sandbox: Partial<SandboxOptions> = {}) {
-    const there = await scene(elsewhere, { sandbox, settings: { maxPage: 10 } })
+    const there = await scene({ sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m')
     await startWorkerAt(path, place)
     const options = { env: { WORKER_TOKEN: TOKEN, ...env } }
@@ -74,7 +74,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
   })
 
   it('continues after its follower detaches, and can be joined, paused, resumed and cancelled', async () => {
-    const there = await app({ latencyMs: 1_500, conversations: 600 })
+    const there = await app({ latencyMs: 1_000, conversations: 300 })
     const first = there.begin('sync', '--on', 'temporal')
     await until(async () => (await there.exported()).length >= 2, { everyMs: 20 })
     expect((await there.run('pause')).stdout).toContain('paused')

@@ -1,9 +1,9 @@
 // The example alerts, run by Prometheus's own engine over series as processes export them: each fires when it should, also when its
 // metric is absent, and none fires without a problem.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { temporaryFolder } from '../cli/cli-process.ts'
 import { describeWithPromtool } from '../promtool.ts'
@@ -18,7 +18,8 @@ interface Rule {
 }
 
 const { groups } = parse(readFileSync(FILE, 'utf8')) as { groups: { name: string; rules: Rule[] }[] }
-const rules = groups.find(({ name }) => name === 'convohouse-workspaces')!.rules
+const rulesOf = (group: string): Rule[] => groups.find(({ name }) => name === group)!.rules
+const rules = rulesOf('convohouse-workspaces')
 
 /** Values by metric and labels: one sample every five minutes, for eight hours. */
 type Series = Record<string, string>
@@ -156,6 +157,24 @@ const testOf = ({ name, series, firing }: Case) => ({
       exp_annotations: { ...rule.annotations, summary: summaryOf(rule, labels) },
     })),
   })),
+})
+
+describe('the example alerts about Temporal', () => {
+  it('use only metrics and labels of the SDK, whose native library contains their names', () => {
+    const { arch, platform } = process
+    const folder = join(ROOT, 'node_modules/@temporalio/core-bridge/releases')
+    const [cpu, system] = [arch === 'x64' ? 'x86_64' : 'aarch64', platform === 'darwin' ? 'apple' : 'linux-gnu']
+    const build = readdirSync(folder).find(name => name.startsWith(cpu) && name.includes(system))!
+    const library = readFileSync(join(folder, build, 'index.node'), 'latin1')
+    const expressions = rulesOf('convohouse-temporal').map(({ expr }) => expr)
+    const metrics = expressions.flatMap(expr => expr.match(/temporal_\w+/g) ?? [])
+    expect(metrics.length).toBeGreaterThanOrEqual(expressions.length)
+    const labels = expressions.flatMap(expr =>
+      [...expr.matchAll(/(\w+)=~?"(\w*)/g)].flatMap(([, name, value]) => [name!, value!]),
+    )
+    const names = [...metrics.map(name => name.replace(/^temporal_|_bucket$/g, '')), ...labels]
+    expect(names.filter(name => name !== 'syncWorkspace' && !library.includes(name))).toEqual([])
+  })
 })
 
 await describeWithPromtool('the example alerts', promtool => {

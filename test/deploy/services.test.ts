@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Running, start } from '../cli/cli-process.ts'
-import { elsewhere, scene, TOKEN, WORKSPACE } from '../contract/scene.ts'
+import { scene, TOKEN, WORKSPACE } from '../contract/scene.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { until } from '../until.ts'
 import { ownServices, readCompose, type Service } from './compose-file.ts'
@@ -57,7 +57,7 @@ describeWithTemporal('the services of the compose file', ({ env: temporal }) => 
 
   /** A scene, and the files that services mount: configuration and secret. */
   async function mounted() {
-    const there = await scene(elsewhere)
+    const there = await scene()
     const root = there.config.home
     const [{ target } = { target: '' }] = services.get('warehouse')!.configs!
     const secret = join(root, 'run/secrets', services.get('warehouse')!.secrets![0]!)

@@ -7,10 +7,11 @@ import { openStores } from '../../../src/app/stores.ts'
 import { PLAIN_SYNC } from '../../../src/run/embedded.ts'
 import { askForSync } from '../../../src/run/temporal/client/owner.ts'
 import { cli, temporaryFolder } from '../../cli/cli-process.ts'
+import { inProcess } from '../../cli/in-process.ts'
 import { connected, describeWithTemporal } from '../../run/temporal/with-temporal.ts'
 import { expectTruth } from '../expectations.ts'
 import { reportOf, startWorker, startWorkerAt } from '../hosts.ts'
-import { elsewhere, scene, TOKEN, WORKSPACE } from '../scene.ts'
+import { scene, TOKEN, WORKSPACE } from '../scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
 describeWithTemporal('workers of one queue with two data folders', ({ place, env }) => {
@@ -19,9 +20,8 @@ describeWithTemporal('workers of one queue with two data folders', ({ place, env
     client = opened
   })
 
-  /** A workspace, and the configuration of the same queues with another data folder. */
-  async function twoFolders() {
-    const there = await scene(elsewhere, { settings: { maxPage: 10 } })
+  it('end the sync before anything is exported if the export worker was there first, which ends; are refused beside the one that holds the warehouse; one with the right folder goes on', async () => {
+    const there = await scene({ sandbox: { conversations: 40 }, settings: { maxPage: 10 } })
     const other = { ...there.config, home: join(await temporaryFolder(), 'other') }
     await mkdir(other.home)
     const [path, otherPath] = [await writeConfig(there.config, '3s'), await writeConfig(other, '3s')]
@@ -31,48 +31,29 @@ describeWithTemporal('workers of one queue with two data folders', ({ place, env
       onTestFinished(() => handle.terminate().catch(() => {}) as Promise<void>)
       return reportOf(handle)
     }
-    const requests = async () => {
-      const state = await (await fetch(`${there.sandbox.url}/_sandbox/state`)).json()
-      return (state as { requests: number }).requests
-    }
-    return { ...there, other, path, otherPath, sync, requests }
-  }
-
-  it('are refused when they start beside the one that holds the warehouse: export workers, warehouse workers and both in one', async () => {
-    const there = await twoFolders()
-    const { stop } = await startWorkerAt(there.path, place)
-    for (const role of ['export', 'warehouse', 'all'] as const) {
-      const args = ['worker', '--role', role, '--config', there.otherPath]
-      const refused = await cli(args, { env: { ...env, WORKER_TOKEN: TOKEN } })
-      expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('error LANDING_DIFFERS')])
-      const ids = await Promise.all([there.config, there.other].map(({ home }) => openStores(home).landing.id()))
-      for (const said of [...ids, there.other.home, 'Stop this worker']) expect(refused.stderr).toContain(said)
-    }
-    expect(await there.requests()).toBe(0)
-    expect(await there.sync()).toMatchObject({ outcome: 'done', failures: [] })
-    await stop()
-    await expectTruth(there)
-    const id = await openStores(there.config.home).landing.id()
-    for (const command of [['status'], ['doctor', '--offline']]) {
-      const { stdout } = await cli([...command, '--config', there.path], { env: { WORKER_TOKEN: TOKEN } })
-      expect(stdout).toContain(`anding ${id}`)
-    }
-  })
-
-  it('end the sync before anything is exported if the export worker was there first; it ends, and one with the right folder goes on', async () => {
-    const there = await twoFolders()
-    const wrong = await workerProcess({ place, path: there.otherPath, role: 'export' })
-    const { stop, app } = await startWorkerAt(there.path, place, 'warehouse')
-    await expect(there.sync()).rejects.toMatchObject({ cause: { type: 'LANDING_DIFFERS' } })
+    const wrong = await workerProcess({ place, path: otherPath, role: 'export' })
+    const { stop, app } = await startWorkerAt(path, place, 'warehouse')
+    await expect(sync()).rejects.toMatchObject({ cause: { type: 'LANDING_DIFFERS' } })
     expect(await there.exported()).toEqual([])
     const { code, stderr } = await wrong.ended
     expect([code, stderr]).toEqual([6, expect.stringContaining('error LANDING_DIFFERS')])
     expect(
       await app!.warehouse.writer.rows('SELECT outcome, sessions::INTEGER AS sessions, error_code FROM _runs'),
     ).toEqual([{ outcome: 'failed', sessions: 0, error_code: 'LANDING_DIFFERS' }])
+
+    const args = ['worker', '--role', 'all', '--config', otherPath]
+    const refused = await cli(args, { env: { ...env, WORKER_TOKEN: TOKEN } })
+    expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('error LANDING_DIFFERS')])
+    const ids = await Promise.all([there.config, other].map(({ home }) => openStores(home).landing.id()))
+    for (const said of [...ids, other.home, 'Stop this worker']) expect(refused.stderr).toContain(said)
+
     const right = await startWorker(there.config, place, 'export')
-    expect(await there.sync()).toMatchObject({ outcome: 'done', failures: [] })
+    expect(await sync()).toMatchObject({ outcome: 'done', failures: [] })
     for (const worker of [right, { stop }]) await worker.stop()
     await expectTruth(there)
+    for (const command of [['status'], ['doctor', '--offline']]) {
+      const { stdout } = await inProcess([...command, '--config', path], { env: { WORKER_TOKEN: TOKEN } })
+      expect(stdout).toContain(`anding ${ids[0]}`)
+    }
   })
 })

@@ -1,33 +1,10 @@
-// The files and commands that docs/operations.md names exist, and Temporal's profile file works as described there.
-import { existsSync, readFileSync } from 'node:fs'
+// Temporal's profile file works as docs/operations.md describes.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { createProgram } from '../../src/cli/program.ts'
+import { expect, it } from 'vitest'
 import { cli, temporaryFolder } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
-import { ROOT } from './dockerfile.ts'
-
-const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
-const found = (pattern: RegExp, text = page): string[] => [
-  ...new Set([...text.matchAll(pattern)].map(match => match[1]!)),
-]
-
-describe('docs/operations.md', () => {
-  it('links to files that exist', () => {
-    const links = found(/\]\(([^)#:]+)\)/g)
-    expect(links.length).toBeGreaterThan(4)
-    expect(links.filter(link => !existsSync(join(ROOT, 'docs', link)))).toEqual([])
-  })
-
-  it('names commands that exist', async () => {
-    const known = (await createProgram([])).commands.map(command => command.name())
-    const named = found(/(?:npx |warehouse |`)convohouse ([a-z]+)/g)
-    expect(named.length).toBeGreaterThan(6)
-    expect(named.filter(name => !known.includes(name))).toEqual([])
-  })
-})
 
 describeWithTemporal('a profile in a file', ({ place }) => {
   it('gives the address of Temporal', async () => {
