@@ -1,6 +1,8 @@
-// Places in S3, for targets of publications: the bucket, the server, and where its credentials come from.
+// Places in S3, for targets of publications: the bucket, the server, and where its credentials come from: a file, or the environment of the
+// process that writes there.
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import type { Environment } from './kept-secret.ts'
 
 /** `s3://bucket/prefix`, without characters that readers take for a pattern. */
 const S3_PATH = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9._=-]+)*\/?$/
@@ -97,3 +99,39 @@ export function placeAt(
   const place = s3Place(path, s3 ?? {}, folder)
   return { path: s3Text(place), s3: place }
 }
+
+/** Variables for `credential_process` and `~/.aws`, and for certificates of the machine. */
+const OF_THE_MACHINE = ['HOME', 'PATH', 'NODE_EXTRA_CA_CERTS']
+
+/** Servers other than AWS accept any region. */
+const DEFAULT_REGION = 'us-east-1'
+
+const ALWAYS = {
+  // The server is that of the configuration alone: DuckDB would not find another one.
+  AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true',
+  AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+}
+
+/**
+ * Asks only the file for credentials, if there is one: a missing section must not end in the role of the machine. Otherwise passes on AWS's own
+ * variables.
+ */
+export function s3Environment({ credentialsFile, profile, region }: S3Place, env: Environment): Record<string, string> {
+  const passed = (names: readonly string[]) =>
+    Object.fromEntries(names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])))
+  const always = { ...ALWAYS, AWS_REGION: region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || DEFAULT_REGION) }
+  if (credentialsFile === null)
+    return { ...passed([...OF_THE_MACHINE, ...Object.keys(env).filter(name => name.startsWith('AWS_'))]), ...always }
+  return {
+    ...passed(OF_THE_MACHINE),
+    ...always,
+    AWS_SHARED_CREDENTIALS_FILE: credentialsFile,
+    AWS_CONFIG_FILE: credentialsFile,
+    AWS_PROFILE: profile,
+    AWS_EC2_METADATA_DISABLED: 'true',
+  }
+}
+
+/** The environment of a target's process: none, and so none of the secrets in it, except for those of S3. */
+export const targetEnvironment = (target: object, env: Environment): Record<string, string> =>
+  's3' in target && target.s3 !== null ? s3Environment(target.s3 as S3Place, env) : {}

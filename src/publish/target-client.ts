@@ -1,6 +1,6 @@
 // Starts the process of a target, and sends it requests.
 import { type ChildProcess, fork } from 'node:child_process'
-import { targetEnvironment } from '../config/s3-environment.ts'
+import { targetEnvironment } from '../config/s3.ts'
 import { ownEnvironment } from '../config.ts'
 import { ConvohouseError, ERRORS, type ErrorCode } from '../core/errors.ts'
 import type { PackagedTable, PackageHead, Sums } from './package.ts'

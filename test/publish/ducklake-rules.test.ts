@@ -4,7 +4,7 @@ import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
 import { writtenValue } from '../../src/publish/parquet-columns.ts'
 import { publishedRelations } from '../../src/publish/relations.ts'
 import { lakeType } from '../../src/publish/targets/ducklake/ducklake.ts'
-import { lakeError } from '../../src/publish/targets/ducklake/lake-error.ts'
+import { lakeError } from '../../src/publish/targets/ducklake/lake.ts'
 import { KEEP } from './published.ts'
 
 const SERVER: LakeTarget = {

@@ -1,4 +1,5 @@
-// The objects below the prefix of a target in S3. Names are relative to it. Errors are those of the SDK (`s3-error.ts`).
+// The objects below the prefix of a target in S3, and a test of that place. Names are relative to it. Errors are those of the SDK (`s3-error.ts`).
+import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import {
   CopyObjectCommand,
@@ -7,8 +8,9 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
-import type { S3Connection } from './client.ts'
-import { isMissing } from './s3-error.ts'
+import type { S3Place } from '../../config/s3.ts'
+import { connectS3, type S3Connection } from './client.ts'
+import { isMissing, s3Error } from './s3-error.ts'
 
 export interface StoredObject {
   name: string
@@ -104,5 +106,28 @@ export function objectsIn({ client, place: { bucket, prefix } }: Pick<S3Connecti
       } while (token !== undefined)
       return found
     },
+  }
+}
+
+/** Lists, writes, reads and deletes there, and leaves nothing. `work` stores an object of the name. @returns the server, for people @throws TARGET_UNUSABLE, SECRET_MISSING */
+export async function probing(
+  place: S3Place,
+  work: (objects: Objects, name: string) => Promise<void>,
+): Promise<string> {
+  const connection = connectS3(place, 'probe')
+  const objects = objectsIn(connection)
+  const name = `_probe-${randomUUID()}`
+  try {
+    await connection.credentials()
+    await objects.list()
+    await work(objects, name)
+    await objects.get(name)
+    await objects.remove([name, `${name}-copy`])
+    return place.endpoint ?? `AWS, ${await connection.region()}`
+  } catch (cause) {
+    await objects.remove([name, `${name}-copy`]).catch(() => {})
+    throw s3Error(connection, cause)
+  } finally {
+    connection.client.destroy()
   }
 }

@@ -23,10 +23,6 @@ const KNOWN: readonly Known[] = [
     hint: place => `Correct the credentials in ${credentialsText(place)}.`,
   },
   {
-    of: /^(RequestTimeTooSkewed|RequestExpired)/,
-    hint: () => 'Set the clock of this machine: S3 accepts requests of the last 15 minutes only.',
-  },
-  {
     of: /^(AuthorizationHeaderMalformed|PermanentRedirect|TemporaryRedirect|IllegalLocationConstraint|30[127]$)/,
     hint: ({ region }) =>
       `Correct \`region\` in \`s3\` of the target, which ${region === null ? 'is not set' : `is ${region}`}: the bucket is in another one.`,
@@ -55,15 +51,10 @@ const KNOWN: readonly Known[] = [
     hint: place =>
       `\`endpoint\` is ${endpointText(place)}: name the authority of its certificate with \`caFile\`; without TLS it begins with http://.`,
   },
-  {
-    of: /^5\d\d$/,
-    hint: place =>
-      `Check the server at ${endpointText(place)}, and that the bucket has space: some servers answer so when it is full. Published objects are as they were before; the next publication tries again.`,
-  },
 ]
 
 const AS_BEFORE = (place: S3Place): string =>
-  `Check that ${endpointText(place)} can be reached. Published objects are as they were before; the next publication tries again.`
+  `Check that ${endpointText(place)} can be reached and has space; \`convohouse doctor\` asks the server. Published objects are as they were before; the next publication tries again.`
 
 /** The fields of an error of the SDK or of Node. */
 interface S3Cause {
@@ -91,27 +82,6 @@ function reasonOf({ name = '', code, message = '', $metadata = {} }: S3Cause): s
   const text = [named, said].filter(part => part !== '').join(': ')
   const facts = [...(status === undefined ? [] : [`HTTP ${status}`]), ...(attempts > 1 ? [`${attempts} attempts`] : [])]
   return `${text || 'no answer'}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`
-}
-
-/** Translates an error of DuckDB's extension `httpfs` into one of the SDK; null for any other error. */
-export function httpfsCause(cause: unknown): S3Cause | null {
-  const text = String((cause as S3Cause | null)?.message ?? cause)
-  if (!/\bHTTP Error: |for HTTP [A-Z]+ to '|Failed to remove files: /.test(text)) return null
-  const status = /\bHTTP(?: code)? (\d{3})\b/.exec(text)?.[1]
-  // The answer of the server is a line of its own or XML.
-  const [, name] = /^([A-Z][A-Za-z]+): /m.exec(text) ?? /<Code>(\w+)</.exec(text) ?? []
-  const [, said = 'no answer'] =
-    /^[A-Z][A-Za-z]+: (.*)$/m.exec(text) ??
-    /<Message>([^<]*)</.exec(text) ??
-    /Error: (.*?)(?: error)? for HTTP /.exec(text) ??
-    []
-  const code = /\b(SSL|TLS|certificate)\b/i.test(said) ? 'ERR_TLS' : undefined
-  return {
-    ...(name !== undefined && { name }),
-    ...(code !== undefined && { code }),
-    message: said,
-    $metadata: { ...(status !== undefined && { httpStatusCode: Number(status) }) },
-  }
 }
 
 /** The error of a place in S3. Values of credentials are removed from its text. */

@@ -133,6 +133,7 @@ export async function probeLake(
   })
   const contents = found ?? `the first publication creates ${placeOf(target)}`
   if (target.s3 === null) return contents
-  const { probeObjects } = await import('./lake-objects.ts')
-  return `${contents}; data in ${target.data} of ${await probeObjects(target.s3)}`
+  const { probing } = await import('../../s3/objects.ts')
+  const server = await probing(target.s3, (objects, name) => objects.put(name, 'probe'))
+  return `${contents}; data in ${target.data} of ${server}`
 }

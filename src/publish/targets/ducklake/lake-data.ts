@@ -2,9 +2,12 @@
 import { existsSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { S3Place } from '../../../config/s3.ts'
+import type { LakeTarget } from '../../../config/targets/ducklake.ts'
 import type { ConvohouseError } from '../../../core/errors.ts'
 import { makeFolder, syncFile, syncFolder } from '../../../files/durable.ts'
 import { severally } from '../../../files/severally.ts'
+import { messageOf } from '../../../warehouse/fault.ts'
 import type { TargetDatabase } from '../../target-database.ts'
 
 export interface LakeData {
@@ -36,7 +39,7 @@ async function syncFiles(folder: string, sinceMs: number): Promise<void> {
 }
 
 /** `data`: absolute. */
-export const dataFolder = (data: string): LakeData => ({
+const dataFolder = (data: string): LakeData => ({
   async prepare() {
     await makeFolder(data)
     // Other users may read the files if the owner has opened the folder to them; it is private at first.
@@ -50,3 +53,29 @@ export const dataFolder = (data: string): LakeData => ({
   errorOf: () => null,
   close() {},
 })
+
+/** True for an error of DuckDB's extension `httpfs`. Its first line says what failed; `doctor` asks the server itself for the reason. */
+const isOfHttpfs = (cause: unknown): boolean =>
+  /\bHTTP Error: |for HTTP [A-Z]+ to '|Failed to remove files: /.test(messageOf(cause))
+
+/** Objects in S3, which DuckDB writes, reads and removes: one is durable once the server has confirmed it. @throws SECRET_MISSING */
+async function dataObjects(place: S3Place): Promise<LakeData> {
+  // AWS's SDK takes longer to load than all else, and few lakes need it.
+  const { connectS3, openS3InDuckdb } = await import('../../s3/client.ts')
+  const { objectsIn } = await import('../../s3/objects.ts')
+  const { isOfSdk, s3Error } = await import('../../s3/s3-error.ts')
+  const connection = connectS3(place)
+  const objects = objectsIn(connection)
+  return {
+    prepare: database => openS3InDuckdb(database, connection),
+    has: folder => objects.hasAny(`${folder}/`),
+    sync: async () => {},
+    remove: names => objects.remove(names),
+    errorOf: cause => (isOfSdk(cause) || isOfHttpfs(cause) ? s3Error(connection, cause) : null),
+    close: () => connection.client.destroy(),
+  }
+}
+
+/** @throws SECRET_MISSING if a file cannot be read */
+export const lakeData = async ({ s3, data }: LakeTarget): Promise<LakeData> =>
+  s3 === null ? dataFolder(data) : dataObjects(s3)

@@ -3,15 +3,16 @@
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import type { LakeTarget } from '../../../config/targets/ducklake.ts'
 import { placeOf } from '../../../config/targets.ts'
-import { ConvohouseError } from '../../../core/errors.ts'
+import { diskErrorCode, diskErrorText } from '../../../core/disk.ts'
+import { ConvohouseError, type ErrorCode, isCode } from '../../../core/errors.ts'
 import { MINUTE } from '../../../core/time.ts'
+import { messageOf } from '../../../warehouse/fault.ts'
 import { ATTACHED } from '../../attached.ts'
 import { loadExtension } from '../../extension.ts'
 import { type TargetDatabase, transaction } from '../../target-database.ts'
 import type { ExtensionPlaces } from '../../target-port.ts'
-import { connectionText, lockSql, usingPassword } from '../postgres/connection.ts'
-import { dataFolder, type LakeData } from './lake-data.ts'
-import { lakeError } from './lake-error.ts'
+import { connectionText, lockSql, postgresError, usingPassword } from '../postgres/connection.ts'
+import { type LakeData, lakeData } from './lake-data.ts'
 
 /** PostgreSQL itself, for the lock, within the transaction that writes the lake. */
 const SERVER = 'catalog_server'
@@ -65,6 +66,54 @@ async function expectNoData({ data: place }: LakeTarget, data: LakeData): Promis
       })
 }
 
+interface Known {
+  pattern: RegExp
+  code: Extract<ErrorCode, 'TARGET_UNUSABLE' | 'TARGET_CHANGED'>
+  what: (target: LakeTarget) => string
+  hint: string
+}
+
+const KNOWN: readonly Known[] = [
+  {
+    pattern: /Transaction conflict|conflicting changes|could not serialize access/,
+    code: 'TARGET_CHANGED',
+    what: target => `${placeOf(target)} was changed by something else during a publication, which was discarded.`,
+    hint: 'Nothing to do: the next publication starts from the present state of the lake.',
+  },
+  {
+    pattern: /does not match existing data path/,
+    code: 'TARGET_UNUSABLE',
+    what: target => `The lake of ${placeOf(target)} keeps its data elsewhere than in ${target.data}.`,
+    hint: 'Set `data` as it was when the lake was created, or give the target another catalog: the next publication fills a new lake.',
+  },
+]
+
+const DISK_HINT =
+  'Free disk space, or make the folder of the data writable. The lake is as it was before; the next publication tries again.'
+
+/** Where DuckDB quotes a path or a statement. */
+const QUOTED = /"[^"]*"|'[^']*'/g
+
+/** PostgreSQL and libpq say so in their texts. */
+const OF_SERVER = /(FATAL|ERROR): {2}|connection to server|server closed the connection|Postgres/
+
+/** Returns the error of a lake, of DuckDB's text the first line only: later ones may quote a statement. The caller removes the password. */
+export function lakeError(target: LakeTarget, cause: unknown): ConvohouseError {
+  if (isCode(cause, 'HOME_UNUSABLE'))
+    return new ConvohouseError('TARGET_UNUSABLE', { what: cause.message, hint: DISK_HINT, cause })
+  if (cause instanceof ConvohouseError) return cause
+  const text = messageOf(cause)
+  const known = KNOWN.find(({ pattern }) => pattern.test(text))
+  if (known) return new ConvohouseError(known.code, { what: known.what(target), hint: known.hint, cause })
+  if (OF_SERVER.test(text)) return postgresError({ ...target.catalog, name: target.name }, { cause, password: null })
+  const reason = diskErrorCode(cause) === null ? text.split('\n')[0]!.replace(QUOTED, '…') : diskErrorText(cause)
+  return new ConvohouseError('TARGET_UNUSABLE', {
+    what: `Cannot use the lake ${placeOf(target)}: ${reason}`,
+    hint: DISK_HINT,
+    cause,
+  })
+}
+
 interface Connecting {
   target: LakeTarget
   creates: boolean
@@ -88,10 +137,6 @@ async function attachedLake<T>(
   }
 }
 
-/** AWS's SDK takes longer to load than all else, and few lakes need it. @throws SECRET_MISSING if a file cannot be read */
-const dataOf = async ({ s3, data }: LakeTarget): Promise<LakeData> =>
-  s3 === null ? dataFolder(data) : (await import('./lake-objects.ts')).dataObjects(s3)
-
 /**
  * Attaches the lake, runs `work` and detaches it. @returns null if there is no lake and `creates` is false
  * @throws TARGET_UNUSABLE, TARGET_LOCKED, TARGET_CHANGED, SECRET_MISSING
@@ -102,7 +147,7 @@ export async function connectedLake<T>(
   work: (lake: Lake) => Promise<T>,
 ): Promise<T | null> {
   const { catalog } = target
-  const data = await dataOf(target)
+  const data = await lakeData(target)
   try {
     return await usingPassword({ ...catalog, name: target.name }, async () => {
       try {

@@ -16,6 +16,6 @@ export const postgresType: TargetType<PostgresTarget> = {
   folder: async () => null,
   probe: target => async (database, extensions) => {
     await loadExtension(database, 'postgres_scanner', extensions)
-    return (await import('./probe.ts')).probePostgres(database, target)
+    return (await import('./postgres.ts')).probePostgres(database, target)
   },
 }

@@ -186,3 +186,31 @@ export function openPostgres(database: TargetDatabase, target: PostgresTarget): 
       ),
   }
 }
+
+/**
+ * Tries what a publication does, and rolls it back: creates schemas and tables, comments on its own, writes.
+ * @returns what was found, for people: `PostgreSQL 18.1 as loader, TLSv1.3`
+ * @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING
+ */
+export const probePostgres = (database: TargetDatabase, target: PostgresTarget): Promise<string> =>
+  connected(database, target, async postgres => {
+    const { execute, query } = postgres
+    await database.run('BEGIN')
+    try {
+      const state = await storedState(postgres, target)
+      const wanted = [target.schema, martsSchema(target.schema)]
+      const tried = wanted.flatMap(name => [
+        ...(state.schemas.has(name) ? [] : [`CREATE SCHEMA ${quoteName(name)}`]),
+        `CREATE TABLE ${quoteName(name)}._publication_probe ()`,
+      ])
+      const own = [...state.own].filter(name => state.tables.has(name)).map(name => quotedPlace(target, name))
+      const owned = own.map(place => `COMMENT ON TABLE ${place} IS NULL`)
+      await execute([...tried, ...owned, 'CREATE TEMP TABLE _publication_probe ()'].join(';\n'))
+      const [server] = await query<{ version: string; tls: string | null }>(`
+        SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
+          (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl) AS tls`)
+      return `PostgreSQL ${server!.version} as ${target.connection.user}, ${server!.tls ?? 'without TLS'}`
+    } finally {
+      await database.run('ROLLBACK').catch(() => {})
+    }
+  })

@@ -36,24 +36,6 @@ export function placeIn({ schema }: Pick<PostgresTarget, 'schema'>, table: strin
   return second === undefined ? { schema, name: first! } : { schema: schemasOf(schema)[first!]!, name: second }
 }
 
-const unusable = (what: string, hint: string): ConvohouseError => new ConvohouseError('TARGET_UNUSABLE', { what, hint })
-
-async function expectUsable({ query }: Postgres, target: PostgresTarget): Promise<void> {
-  const [server] = await query<{ encoding: string; standby: boolean }>(
-    `SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`,
-  )
-  if (server!.encoding !== 'UTF8')
-    throw unusable(
-      `The database of ${placeOf(target)} has the encoding ${server!.encoding}, which cannot hold all texts.`,
-      'Create a database with ENCODING UTF8.',
-    )
-  if (server!.standby)
-    throw unusable(
-      `The server of ${placeOf(target)} is a standby, which cannot be written.`,
-      'Enter the address of the primary server.',
-    )
-}
-
 async function schemasIn({ query }: Postgres, target: PostgresTarget): Promise<Set<string>> {
   const rows = await query<{ name: string }>(
     `SELECT nspname::text AS name FROM pg_namespace WHERE nspname IN (${listOf(target)})`,
@@ -94,14 +76,13 @@ async function storedWatermark({ query }: Postgres, target: PostgresTarget): Pro
 }
 
 const foreign = (target: PostgresTarget, name: string): ConvohouseError =>
-  unusable(
-    `${placeOf(target)}: ${name} was not written by a publication, so it is not touched.`,
-    'Give the target a schema of its own (`schema`): an empty one, or one that does not exist.',
-  )
+  new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${placeOf(target)}: ${name} was not written by a publication, so it is not touched.`,
+    hint: 'Give the target a schema of its own (`schema`): an empty one, or one that does not exist.',
+  })
 
-/** @throws TARGET_UNUSABLE if the schemas contain tables and no publication has created any, or the server cannot be written */
+/** @throws TARGET_UNUSABLE if the schemas contain tables and no publication has created any */
 export async function storedState(postgres: Postgres, target: PostgresTarget): Promise<StoredState> {
-  await expectUsable(postgres, target)
   const schemas = await schemasIn(postgres, target)
   const tables = await tablesIn(postgres, target)
   if (!tables.has(WATERMARK_TABLE) || !tables.has(TABLES_TABLE)) {
@@ -109,11 +90,6 @@ export async function storedState(postgres: Postgres, target: PostgresTarget): P
     if (first !== undefined) throw foreign(target, tableText(target, first))
     return { schemas, tables, own: new Set(), watermark: null }
   }
-  for (const [table, column] of [
-    [WATERMARK_TABLE, 'owner'],
-    [TABLES_TABLE, 'name'],
-  ] as const)
-    if (!tables.get(table)!.has(column)) throw foreign(target, tableText(target, table))
   const own = await ownTables(postgres, target)
   // Somebody has dropped a table: a refill creates it.
   const isWhole = [...own].every(name => tables.has(name))
