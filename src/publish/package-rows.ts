@@ -23,9 +23,6 @@ const RECORD_TABLES = new Set(RECORD_TYPES.map(({ table }) => table))
 /** True if the rows are records, which are wide: 30,000 conversations are a file of 12 MB. */
 const isRecord = ({ name }: SelectedRelation): boolean => RECORD_TABLES.has(name)
 
-/** Rows are counted in buckets of ids. A slice is a run of buckets. */
-const BUCKETS_PER_SLICE = 10
-
 /** For a file that is read once, as a whole: Bloom filters would take a seventh of its time. */
 const READ_ONCE = 'FORMAT parquet, COMPRESSION lz4_raw, WRITE_BLOOM_FILTER false'
 
@@ -79,29 +76,16 @@ export async function slicesOfAll({ rows }: Reader, relation: SelectedRelation):
 /** The ids of the rows to write, and the partition of each: chosen once, not once a slice. */
 const CHOSEN = 'publish_rows'
 
-/** Chooses rows. @returns their number */
-async function choose({ reader }: Writing, select: string): Promise<number> {
-  const [chosen] = await reader.rows<{ Count: string }>(`CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS ${select}`)
-  return Number(chosen!.Count)
-}
+const choose = ({ reader }: Writing, select: string): Promise<void> =>
+  reader.run(`CREATE OR REPLACE TEMP TABLE ${CHOSEN} AS ${select}`)
 
-/** Returns ranges over the `count` chosen rows, with at most `most` rows each. */
-async function slicesOfChosen({ reader }: Writing, { count, most }: { count: number; most: number }): Promise<Slice[]> {
-  if (count === 0) return []
-  if (count <= most) return [{ first: 0, last: Number.MAX_SAFE_INTEGER }]
-  const buckets = await reader.rows<Record<'first' | 'last' | 'rows', string>>(`
-    SELECT min(id)::VARCHAR AS first, max(id)::VARCHAR AS last, count(*)::VARCHAR AS rows
-    FROM ${CHOSEN} GROUP BY id // ${most / BUCKETS_PER_SLICE} ORDER BY min(id)`)
-  const slices: Slice[] = []
-  let rows = Number.POSITIVE_INFINITY
-  for (const bucket of buckets) {
-    rows += Number(bucket.rows)
-    if (rows > most) {
-      slices.push({ first: Number(bucket.first), last: Number(bucket.last) })
-      rows = Number(bucket.rows)
-    } else slices.at(-1)!.last = Number(bucket.last)
-  }
-  return slices
+/** Returns ranges over the chosen rows, with at most `most` rows each. */
+async function slicesOfChosen({ reader }: Writing, most: number): Promise<Slice[]> {
+  const slices = await reader.rows<{ first: string; last: string }>(`
+    SELECT min(id)::VARCHAR AS first, max(id)::VARCHAR AS last
+    FROM (SELECT id, (row_number() OVER (ORDER BY id) - 1) // ${most} AS slice FROM ${CHOSEN})
+    GROUP BY slice ORDER BY slice`)
+  return slices.map(({ first, last }) => ({ first: Number(first), last: Number(last) }))
 }
 
 /** Copies the rows of a SELECT. @returns their number */
@@ -138,11 +122,10 @@ export async function writeRows(
   condition: string | null,
 ): Promise<WrittenRows> {
   const table = quotedTable(relation.name)
-  const chooseRows = () => choose(writing, `SELECT t.rowid AS id FROM ${table} t WHERE ${condition}`)
-  const slices =
-    condition === null
-      ? await slicesOfAll(writing.reader, relation)
-      : await slicesOfChosen(writing, { count: await chooseRows(), most: sliceRows(relation) })
+  if (condition !== null) await choose(writing, `SELECT t.rowid AS id FROM ${table} t WHERE ${condition}`)
+  const slices = await (condition === null
+    ? slicesOfAll(writing.reader, relation)
+    : slicesOfChosen(writing, sliceRows(relation)))
   const written: WrittenRows = { files: [], count: 0 }
   for (const [index, { first, last }] of slices.entries()) {
     const inRange = `BETWEEN ${first} AND ${last}`
@@ -180,24 +163,15 @@ async function slicesOfPartitions(
 ): Promise<PartitionSlice[]> {
   const { name, published, where } = relation
   const most = sliceRows(relation, PARTITION_SLICE_ROWS)
-  const bucket = `t.rowid // ${most / BUCKETS_PER_SLICE}`
-  const pieces = await reader.rows<{ block: number; id: number } & Record<'first' | 'last' | 'rows', string>>(`
-    SELECT ((sum(count(*)) OVER (ORDER BY ${bucket}) - 1) // ${most * SLICES_PER_BLOCK})::INTEGER AS block, p.id AS id,
-      min(t.rowid)::VARCHAR AS first, max(t.rowid)::VARCHAR AS last, count(*)::VARCHAR AS rows
-    FROM ${quotedTable(name)} t JOIN ${PARTITIONS} p ON ${isInCollected(published, 't', columns)}
-    WHERE ${where ?? 'true'} GROUP BY p.id, ${bucket} ORDER BY block, p.id, ${bucket}`)
+  const slices = await reader.rows<{ id: number; first: string; last: string }>(`
+    SELECT id, min(row)::VARCHAR AS first, max(row)::VARCHAR AS last FROM (
+      SELECT *, (row_number() OVER (PARTITION BY block, id ORDER BY row) - 1) // ${most} AS slice FROM (
+        SELECT t.rowid AS row, p.id, (row_number() OVER (ORDER BY t.rowid) - 1) // ${most * SLICES_PER_BLOCK} AS block
+        FROM ${quotedTable(name)} t JOIN ${PARTITIONS} p ON ${isInCollected(published, 't', columns)}
+        WHERE ${where ?? 'true'}))
+    GROUP BY block, id, slice ORDER BY block, id, slice`)
   const byId = new Map(partitions.map(partition => [partition.id, partition]))
-  const slices: PartitionSlice[] = []
-  let [before, rows] = [{ block: -1, id: -1 }, 0]
-  for (const { block, id, first, last, rows: count } of pieces) {
-    rows += Number(count)
-    if (block !== before.block || id !== before.id || rows > most) {
-      slices.push({ first: Number(first), last: Number(last), partition: byId.get(id)! })
-      rows = Number(count)
-    } else slices.at(-1)!.last = Number(last)
-    before = { block, id }
-  }
-  return slices
+  return slices.map(({ id, first, last }) => ({ first: Number(first), last: Number(last), partition: byId.get(id)! }))
 }
 
 /** Writes each slice of one partition: the COPY of a wide table into several files takes twice as long. */
@@ -227,7 +201,7 @@ async function writeChildren(writing: Writing, { relation, columns }: Partitione
   const { reader, folder } = writing
   const { name, published, where } = relation
   const table = quotedTable(name)
-  const count = await choose(
+  await choose(
     writing,
     `SELECT t.rowid AS id, p.id AS partition
       FROM ${table} t JOIN ${published.table} r ON r.${RECORD_NUMBER.name} = t.${RECORD_NUMBER.name}
@@ -237,7 +211,7 @@ async function writeChildren(writing: Writing, { relation, columns }: Partitione
     `SELECT partition AS id, count(*)::VARCHAR AS rows FROM ${CHOSEN} GROUP BY partition`,
   )
   const rows: RowsOfPartitions = new Map(counts.map(one => [one.id, { files: [], count: Number(one.rows) }]))
-  const slices = await slicesOfChosen(writing, { count, most: PARTITIONED_ROWS })
+  const slices = await slicesOfChosen(writing, PARTITIONED_ROWS)
   for (const [index, { first, last }] of slices.entries()) {
     const written = join(folder, `${name}.${index}`)
     const inRange = `BETWEEN ${first} AND ${last}`
