@@ -84,33 +84,29 @@ async function attached<T>(
 const readingPublished = <T>(database: TargetDatabase, path: string, work: () => Promise<T>): Promise<T> =>
   attached(database, { attach: `ATTACH ${quoteText(path)} AS published (READ_ONLY)`, name: 'published' }, work)
 
-/** The log of a killed program that had opened the file for writing. DuckDB applies it to any file of the name. */
-const logFile = (path: string): string => `${path}.wal`
-
-/** Opened read-only, the file is locked against writers. */
-async function readStored(database: TargetDatabase, path: string): Promise<TargetWatermark | null> {
-  const [table] = await database.rows(`SELECT 1 FROM duckdb_tables()
-    WHERE database_name = 'published' AND schema_name = 'main' AND table_name = '${WATERMARK_TABLE}'`)
-  if (!table) throw foreign(path)
-  // The next file would not be what the log was written for, and no reader could open it.
-  await rm(logFile(path), { force: true })
-  return readStoredWatermark(database, `published.main.${WATERMARK_TABLE}`)
+/** Refuses the log that a program leaves which wrote the file and was killed: DuckDB applies it to any file of the name. */
+function expectNoLog(path: string): void {
+  const log = `${path}.wal`
+  if (!existsSync(log)) return
+  throw new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${log} was not written by a publication: a program had opened the published file for writing.`,
+    hint: `Remove it: what that program wrote is lost. Open published files read-only.`,
+  })
 }
 
-/** @throws TARGET_LOCKED, TARGET_UNUSABLE */
+/** Opened read-only, the file is locked against writers. @throws TARGET_LOCKED, TARGET_UNUSABLE */
 async function readWatermark(database: TargetDatabase, path: string): Promise<TargetWatermark | null> {
-  const log = logFile(path)
-  const hasLog = existsSync(log)
-  if (!existsSync(path)) {
-    if (hasLog) throw foreign(log)
-    return null
-  }
+  expectNoLog(path)
+  if (!existsSync(path)) return null
   try {
-    const stored = await readingPublished(database, path, () => readStored(database, path))
-    // With the log, it was not the state of the file.
-    return hasLog ? await readingPublished(database, path, () => readStored(database, path)) : stored
+    return await readingPublished(database, path, async () => {
+      const [table] = await database.rows(`SELECT 1 FROM duckdb_tables()
+        WHERE database_name = 'published' AND schema_name = 'main' AND table_name = '${WATERMARK_TABLE}'`)
+      if (!table) throw foreign(path)
+      return readStoredWatermark(database, `published.main.${WATERMARK_TABLE}`)
+    })
   } catch (cause) {
-    throw targetError(path, cause, hasLog ? `Remove ${log}: a program that opened the file for writing left it.` : HINT)
+    throw targetError(path, cause, HINT)
   }
 }
 
