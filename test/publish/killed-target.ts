@@ -32,7 +32,7 @@ const native = require.resolve('@duckdb/node-bindings')
 const bindings = require(native)
 const query = (connection, sql) => (before(sql), bindings.query(connection, sql))
 require.cache[native].exports = Object.create(bindings, { query: { value: query } })
-for (const name of ['copyFile', 'link', 'symlink', 'rename', 'writeFile']) {
+for (const name of ['copyFile', 'link', 'symlink', 'rename', 'writeFile', 'open']) {
   const change = fs[name]
   fs[name] = (...given) => (before(name + ' ' + given.slice(0, 2).join(' ')), change(...given))
 }

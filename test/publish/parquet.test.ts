@@ -1,5 +1,5 @@
 // The target `parquet`: which partitions each publication writes, which versions are kept, and what is refused.
-import { chmod, mkdir, readdir, readFile, readlink, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
@@ -19,8 +19,7 @@ import {
 } from '../../src/publish/targets/parquet/parquet-versions.ts'
 import type { TargetWatermark } from '../../src/publish/watermark.ts'
 import { removeConsumer } from '../../src/warehouse/changes/consumers.ts'
-import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
-import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
 import { KEEP, publishTo } from './published.ts'
 import {
@@ -120,23 +119,6 @@ describe('a target of Parquet files', () => {
     expect(await publishTo(app, dropping)).toMatchObject({ kind: 'refill', reason: 'other policy' })
     expect(await versionsOf(target)).toHaveLength(1)
     expect(await valuesContain(target.path, 'Eve')).toBe(false)
-  })
-
-  it('writes the partitions of erased rows without them, and removes earlier versions', async () => {
-    const place = app.workspace()
-    const target = newParquet(app.home)
-    await load(place, [
-      { ID: 'e', userName: 'vergissmeinnicht', ts: Date.UTC(2026, 5, 5) },
-      { ID: 'h', userName: 'Hanna', ts: SEPTEMBER },
-    ])
-    await publishTo(app, target)
-    const records = [{ table: 'conversations', key: [AGENT, 'e'] }]
-    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', reason: null })
-    expect(await valuesContain(target.path, 'vergissmeinnicht')).toBe(false)
-    expect(await versionsOf(target)).toHaveLength(1)
-    const partitions = async () => filesIn(join(await currentFolder(target), 'conversations'))
-    expect(await partitions()).not.toContain('month=2026-06/data.parquet')
   })
 })
 
@@ -273,15 +255,6 @@ describe('versions', () => {
     await symlink(`versions/${versionId(watermarkAt(1))}`, join(path, 'current.next'))
     await removeOldVersions(path)
     expect(await readdir(path)).toEqual([])
-  })
-
-  it('are below the folder that a symbolic link leads to', async () => {
-    const [target, disk] = [newParquet(app.home), join(app.home, 'disk', 'lake')]
-    await symlink(disk, target.path)
-    expect(await publishTo(app, target)).toMatchObject({ kind: 'refill' })
-    expect((await readdir(disk)).sort()).toEqual(['current', 'publication.lock', 'versions'])
-    expect(await readlink(target.path)).toBe(disk)
-    expect(await publishTo(app, target)).toMatchObject({ kind: 'current' })
   })
 
   it('that another target or another data folder has written are refused; its successor goes on', async () => {

@@ -30,6 +30,8 @@ describe('a snapshot', () => {
       { step: /^COMMIT/, state: 'old' },
       { step: /^CHECKPOINT target/, state: 'old' },
       { step: /^rename/, state: 'old' },
+      // Synced after `rename`.
+      { step: /^open (?!.*\.next )\S+ r$/, state: 'new' },
     ],
   })
 })
@@ -51,6 +53,8 @@ describe('a target of Parquet files', () => {
       { step: /^link/, count: 2, state: 'old' },
       { step: /^writeFile/, state: 'old' },
       { step: /^rename/, state: 'old' },
+      // Synced after `rename`.
+      { step: /^open \S+\/p\d+ r$/, state: 'new' },
     ],
   })
 })
