@@ -5,10 +5,8 @@ import { placeFindings } from '../../src/cli/doctor/targets.ts'
 import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import type { Config } from '../../src/config.ts'
 import { targetStatuses } from '../../src/reports/publications.ts'
-import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
-import { ENTRY, KEEP, SETTINGS } from '../publish/published.ts'
+import { ENTRY, SETTINGS } from '../publish/published.ts'
 import { describeTarget } from '../publish/target-contract.ts'
-import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { extensionFolder } from './extensions.ts'
 import { failureOf, load } from './postgres-scene.ts'
 import { python } from './python.ts'
@@ -111,33 +109,6 @@ describeWithS3('a target in S3', () => {
     ])
   })
 
-  it('is partitioned by agent too where it says so, and has nothing of its former policy or of erased rows', async () => {
-    const place = app.workspace()
-    const agents = ['one', 'two'].map(name => `${place.id}/${name}`)
-    for (const agentId of agents) {
-      const records = [{ ID: `of ${agentId}`, userName: 'vergissmeinnicht', ts: OCTOBER, tags: ['x'] }]
-      await place.load(await landConversations(place.landing, { records, window: freshWindow({ agentId }) }))
-    }
-    await load(place, [{ ID: 'e', userName: 'Emil', ts: SEPTEMBER }])
-    const target = newTarget({ partitionBy: ['agent', 'month'] })
-    await publish(target)
-    const folders = agents.map(agent => `agent=${encodeURIComponent(agent)}/month=2026-10`)
-    expect(await objectsOf(target, 'conversation_tags')).toEqual(expect.arrayContaining(folders))
-    const found = await rowsBy(scene.globbed(target, 'conversation_tags'), 'DISTINCT agent')
-    expect(found.flat()).toEqual(expect.arrayContaining(agents))
-    const values = (text: string) => objectsWith(target, text)
-    expect(await values('Emil')).toBeGreaterThan(1)
-    const records = [{ table: 'conversations', key: [AGENT, 'e'] }]
-    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
-    expect(await publish(target)).toMatchObject({ kind: 'delta', reason: null })
-    expect(await values('Emil')).toBe(0)
-    const rows = { agents: [agents[0]!], organizations: [] }
-    const filtered = { ...target, rows, pii: { ...KEEP, identity: 'drop' as const } }
-    expect(await publish(filtered)).toMatchObject({ kind: 'refill', reason: 'other policy' })
-    expect(await values('vergissmeinnicht')).toBe(0)
-    expect(await objectsOf(target, 'conversations')).toEqual([folders[0]])
-  })
-
   it('touches nothing that no publication has written', async () => {
     const [place, target] = [app.workspace(), newTarget()]
     await load(place, [{ ID: 'a', ts: OCTOBER }])
@@ -159,15 +130,6 @@ describeWithS3('a target in S3', () => {
     expect(await publish(target)).toMatchObject({ kind: 'delta' })
     expect((await scene.bucket.text(at(copy))).slice(0, 4)).toBe('PAR1')
     expect(await scene.bucket.names(target)).toContain('agents/data.parquet')
-  })
-
-  it('is written from empty where its manifest is damaged', async () => {
-    const target = newTarget()
-    await publish(target)
-    const manifest = `${target.s3.prefix}_manifest.json`
-    const damaged = { ...JSON.parse(await scene.bucket.text(manifest)), seq: 'x' }
-    await scene.bucket.put(manifest, JSON.stringify(damaged))
-    expect(await publish(target)).toMatchObject({ kind: 'refill', reason: 'no watermark' })
   })
 
   it('is tested by doctor, which leaves nothing', async () => {
