@@ -15,7 +15,7 @@ import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 const MINUTE = 60_000
 
-/** The embedded host on the sandbox's clock: each sleep takes 100 ms of real time and advances that clock to the sleep's end. */
+/** The embedded host on the sandbox's clock: each sleep takes 50 ms of real time and advances that clock to the sleep's end. */
 function embedded(simulated: SimulatedApp, more: Partial<EmbeddedOptions> = {}): EmbeddedOptions {
   const { sandbox, config, app } = simulated
   return {
@@ -26,7 +26,7 @@ function embedded(simulated: SimulatedApp, more: Partial<EmbeddedOptions> = {}):
     clock: {
       now: () => sandbox.clock.now(),
       async sleepUntil(untilMs, signal) {
-        await new Promise(resolve => setTimeout(resolve, 100))
+        await new Promise(resolve => setTimeout(resolve, 50))
         if (signal.aborted) throw signal.reason
         sandbox.clock.set(Math.max(untilMs, sandbox.clock.now()))
       },
@@ -41,7 +41,10 @@ const runs = (simulated: SimulatedApp) =>
 
 describe('a plan', () => {
   it('costs nothing and leaves no run; if it is declined, nothing is exported; a sync executes exactly it and reports each page; a full one states what would be billed again', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60 }, settings: { resources: RESOURCE_NAMES } })
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 60, arrivalsPerDay: 0 },
+      settings: { resources: RESOURCE_NAMES },
+    })
     const { plan } = await planOnly(embedded(simulated))
     expect(plan.windows).toHaveLength(3)
     expect(await simulated.served()).toEqual([])
@@ -66,34 +69,25 @@ describe('a plan', () => {
     expect(pages.reduce((sum, records) => sum + records, 0)).toBe(report!.conversations)
     expect(await runs(simulated)).toContainEqual({ run: report!.run, outcome: 'done' })
 
-    // A full sync would bill again even what has landed but is not loaded.
+    // Without the warehouse, a full sync would bill what has landed again, and a plain one bills nothing.
     await simulated.close()
     await rm(join(simulated.config.home, 'warehouse.duckdb'))
     await simulated.restart()
     const full = await planOnly(embedded(simulated, { request: { ...PLAIN_SYNC, mode: 'full' } }))
     expect(isBilledAgain(full.plan)).toBe(true)
     expect(full.plan.total.sessions.high).toBe(report!.sessions)
+    simulated.sandbox.clock.advance(60 * MINUTE)
+    expect(await syncOnce(embedded(simulated))).toMatchObject({ outcome: 'done', sessions: 0 })
+    expect(await simulated.rows('SELECT count(*)::INTEGER AS n FROM conversations')).toEqual([
+      { n: report!.conversations },
+    ])
   })
 })
 
 describe('a sync', () => {
-  it('bills nothing again after the warehouse was deleted: its tables do not tell where the conversations end', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60, arrivalsPerDay: 0 } })
-    const first = await syncOnce(embedded(simulated))
-    expect(first!.sessions).toBeGreaterThan(50)
-    await simulated.close()
-    await rm(join(simulated.config.home, 'warehouse.duckdb'))
-    await simulated.restart()
-    simulated.sandbox.clock.advance(60 * MINUTE)
-    expect(await syncOnce(embedded(simulated))).toMatchObject({ outcome: 'done', sessions: 0 })
-    expect(await simulated.rows('SELECT count(*)::INTEGER AS n FROM conversations')).toEqual([
-      { n: first!.conversations },
-    ])
-  })
-
   it('ends when it is stopped, after its pages in flight have landed', async () => {
     const simulated = await simulatedApp({
-      sandbox: { conversations: 600, latencyMs: 30 },
+      sandbox: { conversations: 200, latencyMs: 30 },
       settings: { maxPage: 10 },
     })
     const stopping = new AbortController()
@@ -109,26 +103,52 @@ describe('a sync', () => {
 })
 
 describe('watch mode', () => {
-  it('starts a sync in each interval until it is stopped', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 20, arrivalsPerDay: 500 } })
+  it('starts a sync in each interval; waits and says why if the vendor refuses or does not answer after it has accepted a request', async () => {
+    const missing = () => {
+      throw new ConvohouseError('TOKEN_MISSING', { what: 'The file is empty.' })
+    }
+    const ROUNDS: { paid?: false; readToken?: () => string; closed?: true }[] = [
+      ...[{}, {}, { paid: false } as const, {}],
+      ...[{ readToken: () => 'a-token-that-was-revoked' }, { readToken: missing }, {}, { closed: true } as const],
+    ]
+    let readToken = () => TOKEN
+    const simulated = await simulatedApp({
+      sandbox: { conversations: 20, arrivalsPerDay: 500 },
+      settings: { readToken: () => readToken() },
+    })
     const controller = new AbortController()
-    const rounds: { report: SyncReport | null; atMs: number; nextMs: number }[] = []
-    const listening: number[] = []
+    const rounds: { outcome: string; nextMs: number; listeners: number; conversations: number }[] = []
     await watch({
-      ...embedded(simulated, { signal: controller.signal }),
+      ...embedded(simulated, { signal: controller.signal, request: { ...PLAIN_SYNC, origin: 'watch' } }),
       everyMs: 15 * MINUTE,
-      each(report, nextMs) {
-        rounds.push({ report, atMs: simulated.sandbox.clock.now(), nextMs })
-        listening.push(getEventListeners(controller.signal, 'abort').length)
-        if (rounds.length === 3) controller.abort(new Error('enough'))
+      each(report, nextMs, error) {
+        rounds.push({
+          outcome:
+            report?.failures[0]?.code ?? report?.unanswered?.code ?? report?.outcome ?? (error as ConvohouseError).code,
+          nextMs,
+          listeners: getEventListeners(controller.signal, 'abort').length,
+          conversations: report?.conversations ?? 0,
+        })
+        const next = ROUNDS[rounds.length]
+        if (next === undefined) return controller.abort(new Error('enough'))
+        simulated.sandbox.conditions.set({ paid: next.paid ?? true })
+        readToken = next.readToken ?? (() => TOKEN)
+        if (next.closed) void simulated.sandbox.close()
       },
     })
-    expect(rounds.map(({ report }) => report?.outcome)).toEqual(['done', 'done', 'done'])
-    for (const [index, round] of rounds.slice(1).entries())
+    expect(rounds.map(({ outcome }) => outcome)).toEqual([
+      ...['done', 'done', 'API_FORBIDDEN', 'done', 'API_UNAUTHORIZED', 'TOKEN_MISSING', 'done', 'API_UNAVAILABLE'],
+    ])
+    // The retries of the last round end after the next one is due.
+    for (const [index, round] of rounds.slice(1, -1).entries())
       expect(round.nextMs - rounds[index]!.nextMs).toBe(15 * MINUTE)
-    expect(rounds.slice(1).reduce((sum, { report }) => sum + report!.conversations, 0)).toBeGreaterThan(2)
-    // No listener is left on the signal after a round.
-    expect(listening).toEqual([0, 0, 0])
+    expect(rounds[1]!.conversations).toBeGreaterThan(0)
+    expect(rounds.map(({ listeners }) => listeners)).toEqual(rounds.map(() => 0))
+    expect(
+      await simulated.rows(
+        "SELECT count(*)::INTEGER AS n, count(*) FILTER (success)::INTEGER AS done FROM _runs WHERE origin = 'watch' AND ended_at IS NOT NULL",
+      ),
+    ).toEqual([{ n: ROUNDS.length, done: 4 }])
   })
 
   it('fetches new conversations in each round while history has no sessions left or waits for the rate limit', async () => {
@@ -162,86 +182,6 @@ describe('watch mode', () => {
     const simulated = await simulatedApp({ sandbox: { paid: false } })
     const report = await watch({ ...embedded(simulated), everyMs: MINUTE, each: () => {} })
     expect(report?.failures).toMatchObject([{ code: 'API_FORBIDDEN' }])
-  })
-})
-
-describe('watch mode that is refused after the vendor has accepted a request', () => {
-  const missing = () => {
-    throw new ConvohouseError('TOKEN_MISSING', { what: 'The file is empty.' })
-  }
-  it.each<[string, string, { paid?: boolean; readToken?: () => string }]>([
-    ['the account', 'API_FORBIDDEN', { paid: false }],
-    ['the token', 'API_UNAUTHORIZED', { readToken: () => 'a-token-that-was-revoked' }],
-    ['a file without a token', 'TOKEN_MISSING', { readToken: missing }],
-  ])('says so, waits for the next round, and goes on once it is accepted again: %s', async (_what, code, refusal) => {
-    let readToken = () => TOKEN
-    const simulated = await simulatedApp({
-      sandbox: { conversations: 20, arrivalsPerDay: 500 },
-      settings: { readToken: () => readToken() },
-    })
-    const controller = new AbortController()
-    const rounds: string[] = []
-    await watch({
-      ...embedded(simulated, { signal: controller.signal }),
-      everyMs: 15 * MINUTE,
-      each(report, _nextMs, error) {
-        rounds.push(report?.failures[0]?.code ?? report?.outcome ?? (error as ConvohouseError).code)
-        const isFirst = rounds.length === 1
-        simulated.sandbox.conditions.set({ paid: isFirst ? (refusal.paid ?? true) : true })
-        readToken = isFirst ? (refusal.readToken ?? readToken) : () => TOKEN
-        if (rounds.length === 3) controller.abort(new Error('enough'))
-      },
-    })
-    expect(rounds).toEqual(['done', code, 'done'])
-  })
-})
-
-describe('watch mode with an unreachable vendor', () => {
-  it('records one run for each round, with its origin and its error', async () => {
-    const simulated = await simulatedApp()
-    await simulated.sandbox.close()
-    const controller = new AbortController()
-    let rounds = 0
-    await watch({
-      ...embedded(simulated, { signal: controller.signal, request: { ...PLAIN_SYNC, origin: 'watch' } }),
-      everyMs: MINUTE,
-      each(report) {
-        expect(report).toBeNull()
-        rounds += 1
-        if (rounds === 3) controller.abort(new Error('enough'))
-      },
-    })
-    expect(
-      await simulated.rows('SELECT origin, outcome, error_code, success, ended_at IS NOT NULL AS over FROM _runs'),
-    ).toEqual(
-      Array(3).fill({ origin: 'watch', outcome: 'failed', error_code: 'API_UNAVAILABLE', success: false, over: true }),
-    )
-  })
-})
-
-describe('watch mode with a vendor that stops answering', () => {
-  it('records a failure with its reason although the agents are known, also if the next round preempts the run', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
-    await syncOnce(embedded(simulated))
-    simulated.sandbox.clock.advance(60 * MINUTE)
-    await simulated.sandbox.close()
-    const controller = new AbortController()
-    let report: SyncReport | null = null
-    await watch({
-      ...embedded(simulated, { signal: controller.signal }),
-      everyMs: 10_000,
-      each(latest) {
-        report = latest
-        controller.abort(new Error('enough'))
-      },
-    })
-    expect(report).toMatchObject({ outcome: 'preempted', failures: [], unanswered: { code: 'API_UNAVAILABLE' } })
-    expect(
-      await simulated.rows('SELECT outcome, success, error_code FROM _runs ORDER BY started_at, success DESC'),
-    ).toEqual([
-      { outcome: 'done', success: true, error_code: null },
-      { outcome: 'preempted', success: false, error_code: 'API_UNAVAILABLE' },
-    ])
   })
 })
 

@@ -82,21 +82,30 @@ const steps = fc.array(
     drainFirst: fc.boolean(),
     ids: fc.constantFrom(0, 0, 7),
   }),
-  isDeep ? { minLength: 3, maxLength: 4 } : { minLength: 2, maxLength: 3 },
+  { minLength: 3, maxLength: 4 },
 )
 
+/** The steps of `npm test`; `npm run test:deep` draws them. */
+const USUAL: Step[] = [
+  { hours: 3, gone: true, drainFirst: false, ids: 7 },
+  { hours: 8 * 24, gone: false, drainFirst: true, ids: 0 },
+]
+
+/** Hostile records, without large ones and without those of which the receiver refuses an event. */
 const hostile = (share: number) =>
-  Object.fromEntries(HOSTILE_NAMES.filter(name => name !== 'huge-record').map(name => [name, share]))
+  Object.fromEntries(
+    HOSTILE_NAMES.filter(name => name !== 'huge-record' && name !== 'deep-nesting').map(name => [name, share]),
+  )
 
 describe('a replay', () => {
   it.each(isDeep ? [11, 12] : [12])(
     'rebuilds every table as it was, in place and in another folder: seed %i',
     async seed => {
       await fc.assert(
-        fc.asyncProperty(steps, async given => {
+        fc.asyncProperty(isDeep ? steps : fc.constant(USUAL), async given => {
           const { simulated, end } = await openSimulatedApp({
             sandbox: {
-              ...{ seed, agents: 3, conversations: 30, historyDays: 6, arrivalsPerDay: 12, traffic: true },
+              ...{ seed, agents: 2, conversations: 20, historyDays: 6, arrivalsPerDay: 12, traffic: true },
               ...(seed % 2 === 0 ? { hostile: hostile(0.02), ts: 'activity' as const } : {}),
             },
             settings: { sampleShare: 0.02, rereadShare: 0.1, maxPage: 40, resources: RESOURCE_NAMES },

@@ -1,75 +1,175 @@
-// A replay creates or replaces the warehouse file; a failed one leaves the existing file unchanged.
+// Replays compared row by row: of a sound, a spoiled, a missing and an incomplete warehouse or landing.
+
 import { mkdirSync, rmSync } from 'node:fs'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openApp } from '../../src/app.ts'
+import { RESOURCE_NAMES } from '../../src/config/resources.ts'
+import type { Config } from '../../src/config.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { replay } from '../../src/run/replay.ts'
+import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
+import { changesSince } from '../../src/warehouse/changes/read-changes.ts'
+import { recordChecks } from '../../src/warehouse/checks/all-checks.ts'
+import type { Row, Writer } from '../../src/warehouse/connection.ts'
+import { applyEvents } from '../../src/warehouse/events/apply.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
-import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
+import { landedFile } from '../landing/landed-file.ts'
+import { eventOf } from '../warehouse/events/events-in.ts'
+import { landConversations } from '../warehouse/landed-pages.ts'
+import { WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
-import { asLines, warehouseTables } from '../workflows/simulated/warehouse-tables.ts'
+import { FROM_SOURCES, madeOnce, once, rowsOfTables, withWriter } from './synced-home.ts'
 
-async function tablesOf({ config }: SimulatedApp): Promise<Record<string, string[]>> {
-  const app = await openApp({ config })
-  try {
-    return asLines(await warehouseTables(app.warehouse.writer.rows))
-  } finally {
-    await app.close()
-  }
+/** Columns that a replay may change. The events of these tests are in no file of the spool, so a replay drops their addresses. */
+const CHANGING = ['_loaded_at', 'loaded_at', 'started_at', '_record', 'payload_file', 'payload_offset']
+
+/** Every row of every table that can be rebuilt, without load times, record numbers and addresses of payloads. */
+async function tablesIn(writer: Writer): Promise<Record<string, Row[]>> {
+  const found = await rowsOfTables(writer, { tables: FROM_SOURCES, without: CHANGING })
+  return Object.fromEntries(Object.entries(found).map(([table, rows]) => [table, rows.map(plain)]))
+}
+
+const snapshot = (config: Config) => withWriter(config, tablesIn)
+
+/** Parses `extra`, because the order of its keys depends on the batch. */
+const plain = (row: Row): Row => ('extra' in row ? { ...row, extra: JSON.parse(String(row.extra)) as unknown } : row)
+
+/** Child rows whose number is not their record's, and records whose number is missing or not unique. */
+async function misnumberedIn(writer: Writer): Promise<Row[]> {
+  const rules = recordChecks().filter(({ name }) => /^(children|numbers)_of_/.test(name))
+  return (await Promise.all(rules.map(({ sql }) => writer.rows(sql)))).flat()
+}
+
+const expectHolds = (config: Config, tables: Record<string, Row[]>): Promise<void> =>
+  withWriter(config, async writer => {
+    expect(await tablesIn(writer)).toEqual(tables)
+    expect(await misnumberedIn(writer)).toEqual([])
+  })
+
+/**
+ * A synced data folder with a page of malformed records, an event for a stored conversation, and one for a conversation that was
+ * never exported.
+ */
+const synced = madeOnce(async () => {
+  const simulated = await simulatedApp({ sandbox: { conversations: 24 }, settings: { resources: RESOURCE_NAMES } })
+  await landConversations(openLanding(simulated.config.home).workspace(WORKSPACE), {
+    records: [{ ID: 'odd', messagesNum: 'many', extraField: 1 }, null, { ID: 'even' }],
+  })
+  await simulated.sync()
+  const { writer } = simulated.app.warehouse
+  const updated = (convoId: string) =>
+    eventOf(
+      'conversation_updated',
+      {
+        agentId: 'agent-1',
+        convoId,
+        createdAt: Date.UTC(2027, 0, 1),
+        lightConvoData: { state: 'from-event', tags: ['patched'] },
+        turns: [{ role: 'user', text: 'hello' }],
+      },
+      { receivedAtMs: Date.UTC(2027, 0, 1) },
+    )
+  const context = { writer, workspaceId: WORKSPACE, timeZone: 'UTC', now: () => 0 }
+  await applyEvents(context, [updated('even'), updated('known only from an event')])
+  await simulated.close()
+  return simulated.config
+})
+
+/** The contents of a fresh copy of the synced data folder. */
+const asSynced = once(async () => snapshot(await synced()))
+
+const spoil = (config: Config, ...statements: string[]): Promise<void> =>
+  withWriter(config, async writer => {
+    for (const statement of statements) await writer.run(statement)
+  })
+
+/** Removes the page of malformed records from the landing. */
+async function takeAway({ home }: Config): Promise<string> {
+  const { list } = openLanding(home).workspace(WORKSPACE)
+  const { address: path } = (await list()).find(file => file.address.includes('/agent-1/'))!
+  await rename(landedFile(home, path), join(home, 'taken-away'))
+  return path
 }
 
 describe('a replay', () => {
-  it('builds a missing warehouse and can be repeated; it leaves an existing one if a page cannot be read, or if rows would be lost without permission', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 40 } })
-    const { config } = simulated
-    await simulated.sync()
-    const before = asLines(await warehouseTables(simulated.rows))
-    await simulated.close()
-    const rebuilt = async () => (await readdir(config.home)).filter(name => name.includes('rebuilt'))
-
-    const folder = join(config.home, 'landing', 'ws_demo', 'conversations')
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-    const { parentPath, name } = entries.find(entry => entry.isFile())!
-    const page = await readFile(join(parentPath, name))
-    await writeFile(join(parentPath, name), 'no page')
-    await expect(replay({ config })).rejects.toMatchObject({
-      code: 'LANDING_CORRUPT',
-      message: expect.stringContaining(name) as string,
+  it('restores rows that were spoiled, and numbers records and child rows consistently', async () => {
+    const config = await synced()
+    const before = await asSynced()
+    expect(before._quarantine).toHaveLength(1)
+    const odd = `hash(conversation_id) % 2 = 0`
+    await withWriter(config, async writer => {
+      for (const statement of [
+        "UPDATE conversations SET state = 'spoiled'",
+        `DELETE FROM conversation_tags WHERE ${odd}`,
+        'UPDATE conversation_sessions SET _record = _record + 1000',
+        'DELETE FROM _drift',
+        'UPDATE _issues SET occurrences = 0',
+        'DELETE FROM _windows',
+        "DELETE FROM conversation_observations WHERE source = 'export'",
+        "UPDATE agents SET title = 'spoiled'",
+      ])
+        await writer.run(statement)
+      expect(await misnumberedIn(writer)).not.toEqual([])
     })
-    expect(await tablesOf(simulated)).toEqual(before)
-    expect(await rebuilt()).toEqual([])
-    await writeFile(join(parentPath, name), page)
+    expect((await replay({ config })).files).toBe(before._loads!.length)
+    await expectHolds(config, before)
+  })
 
-    await rm(warehouseFile(config.home))
-    expect(await replay({ config })).toMatchObject({ quarantined: 0, records: expect.any(Number) as number })
-    expect(await tablesOf(simulated)).toEqual(before)
+  it('keeps data from events, the times of quarantine, and another workspace with its own record numbers', async () => {
+    const config = await synced()
+    const key = `'elsewhere' AS workspace_id, agent_id, conversation_id`
+    await spoil(
+      config,
+      // The other workspace's records have the same numbers that the rebuilt records get.
+      ...['_requests', '_loads', '_windows', '_quota', '_issues', '_drift', '_quarantine'].map(
+        table => `INSERT INTO ${table} BY NAME SELECT * REPLACE ('elsewhere' AS workspace_id) FROM ${table}`,
+      ),
+      `INSERT INTO conversation_tags BY NAME SELECT ${key}, _record, tag FROM conversation_tags`,
+      `INSERT INTO conversations BY NAME SELECT ${key}, row_number() OVER () AS _record, _complete FROM conversations`,
+      `UPDATE conversation_tags AS t SET _record = c._record FROM conversations c WHERE t.workspace_id = 'elsewhere'
+         AND c.workspace_id = 'elsewhere' AND c.agent_id = t.agent_id AND c.conversation_id = t.conversation_id`,
+    )
+    const before = await snapshot(config)
+    expect(before.conversation_tags!.filter(tag => tag.workspace_id === 'elsewhere')).not.toEqual([])
+    await replay({ config })
+    await expectHolds(config, before)
+  })
+})
 
-    const app = await openApp({ config })
-    await app.warehouse.writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _fetched_at, _record)
-      SELECT workspace_id, agent_id, 'in no landed page', true, _fetched_at, _record + 1000000 FROM conversations LIMIT 1`)
-    const withOne = asLines(await warehouseTables(app.warehouse.writer.rows))
-    await app.close()
-    expect(withOne).not.toEqual(before)
+const rebuiltIn = async ({ home }: Config) => (await readdir(home)).filter(name => name.includes('rebuilt'))
+
+describe('a replay that fails', () => {
+  it('leaves the existing warehouse, if a page cannot be read or rows would be lost without permission', async () => {
+    const config = await synced()
+    const before = await asSynced()
+    const { list } = openLanding(config.home).workspace(WORKSPACE)
+    const page = landedFile(config.home, (await list('conversations')).find(({ sequence }) => sequence === 1)!.address)
+    const bytes = await readFile(page)
+    await writeFile(page, 'no page')
+    await expect(replay({ config })).rejects.toMatchObject({ code: 'LANDING_CORRUPT' })
+    expect([await snapshot(config), await rebuiltIn(config)]).toEqual([before, []])
+    await writeFile(page, bytes)
+    await spoil(
+      config,
+      `INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _fetched_at, _record)
+       SELECT workspace_id, agent_id, 'in no landed page', true, _fetched_at, _record + 1000000 FROM conversations
+       WHERE _complete LIMIT 1`,
+    )
+    const withOne = await snapshot(config)
     await expect(replay({ config })).rejects.toMatchObject({
       code: 'REPLAY_LOSES_ROWS',
       exitCode: 6,
       message: expect.stringMatching(/1 of conversations \(".* in no landed page"\)/) as string,
     })
-    expect(await tablesOf(simulated)).toEqual(withOne)
-    expect(await rebuilt()).toEqual([])
+    expect([await snapshot(config), await rebuiltIn(config)]).toEqual([withOne, []])
     await replay({ config, allowIncomplete: true })
-    expect(await tablesOf(simulated)).toEqual(withOne)
+    expect(await snapshot(config)).toEqual(withOne)
   })
 
   it('leaves the old warehouse and its log if the log cannot be removed', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 10 } })
-    const { config } = simulated
-    await simulated.sync()
-    await simulated.close()
-    const file = warehouseFile(config.home)
-    const log = `${file}.wal`
-    const before = await tablesOf(simulated)
+    const config = await synced()
+    const log = `${warehouseFile(config.home)}.wal`
     // DuckDB removes any file of that name when it closes, but no folder.
     const onProgress = () => {
       rmSync(log, { recursive: true, force: true })
@@ -77,8 +177,46 @@ describe('a replay', () => {
     }
     await expect(replay({ config, onProgress })).rejects.toMatchObject({ code: 'HOME_UNUSABLE' })
     expect(await readdir(config.home)).toContain('warehouse.duckdb.wal')
-    expect((await readdir(config.home)).filter(name => name.includes('rebuilt'))).toEqual([])
+    expect(await rebuiltIn(config)).toEqual([])
     rmSync(log, { recursive: true })
-    expect(await tablesOf(simulated)).toEqual(before)
+    expect(await snapshot(config)).toEqual(await asSynced())
+  })
+})
+
+it('a replay makes consumers fill their copies again; without a warehouse it builds one from what landed', async () => {
+  const config = await synced()
+  const since = (watermark: Awaited<ReturnType<typeof registerConsumer>>) =>
+    withWriter(config, writer => changesSince(writer, { name: 'a', watermark }))
+  const registered = await withWriter(config, writer => registerConsumer(writer, 'a'))
+  expect(await since(registered)).toMatchObject({ kind: 'changes', tables: [] })
+  await replay({ config })
+  expect(await since(registered)).toMatchObject({ kind: 'refill', reason: 'other epoch', to: { seq: 0 } })
+
+  await rm(warehouseFile(config.home))
+  await replay({ config })
+  const [before, after] = [await asSynced(), await snapshot(config)]
+  for (const table of ['_requests', '_loads', '_windows', 'agents', 'tools', 'conversation_sessions'])
+    expect(after[table], table).toEqual(before[table])
+})
+
+describe('a replay without one of the loaded files', () => {
+  it('is refused', async () => {
+    const config = await synced()
+    const before = await asSynced()
+    const path = await takeAway(config)
+    await expect(replay({ config })).rejects.toMatchObject({
+      code: 'LANDING_INCOMPLETE',
+      message: expect.stringContaining(path) as string,
+    })
+    expect(await snapshot(config)).toEqual(before)
+  })
+
+  it('keeps the rows that only this file supplied if it may continue', async () => {
+    const config = await synced()
+    const before = await asSynced()
+    await takeAway(config)
+    const report = await replay({ config, allowIncomplete: true })
+    expect(report.files).toBe(before._loads!.length - 1)
+    await expectHolds(config, before)
   })
 })

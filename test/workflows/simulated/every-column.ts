@@ -4,8 +4,8 @@ import type { Row } from '../../../src/warehouse/connection.ts'
 
 /** Tables that describe the warehouse file and local folders, not the landed data. */
 const OF_THIS_PLACE = ['_change_log', '_changes', '_checks', '_consumers', '_folders', '_layout', '_marts', '_people']
-/** Load times and record numbers differ from load to load. */
-const OF_THIS_LOAD = ['_loaded_at', 'loaded_at', 'quarantined_at', '_record']
+/** Load times and record numbers differ from load to load, and so does whether a page is coerced because of others of its batch. */
+const OF_THIS_LOAD = ['_loaded_at', 'loaded_at', 'quarantined_at', '_record', 'coerced']
 
 /** Rows as sorted lines, by table. */
 export async function everyColumn(rows: (sql: string) => Promise<Row[]>): Promise<Record<string, string[]>> {
