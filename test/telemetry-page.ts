@@ -24,7 +24,7 @@ interface Series {
 /** All series, without their values. */
 export function series(): Series[] {
   const config = { home: tmpdir(), workspaces: [], targets: [] } as unknown as Config
-  const { page } = processMetrics({ config, stores: {} as MeasuredStores, role: 'up', version: '' })
+  const page = processMetrics({ config, stores: {} as MeasuredStores, role: 'up', version: '' })
   new ReceiverMetrics({ registry: page.registry, openSegments: () => 0 })
   return page.registry.getMetricsAsArray() as unknown as Series[]
 }

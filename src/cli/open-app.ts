@@ -6,7 +6,8 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
-import { type ProcessMetrics, type ProcessRole, processMetrics } from '../telemetry/process-metrics.ts'
+import type { MetricsPage } from '../telemetry/page.ts'
+import { type ProcessRole, processMetrics } from '../telemetry/process-metrics.ts'
 import { packageFacts } from './package-facts.ts'
 import { answerPlan, PLAN_PATH } from './plan/ask-plan.ts'
 
@@ -38,12 +39,5 @@ export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['
   }
 }
 
-export const metricsOf = (config: Config, role: ProcessRole): ProcessMetrics =>
+export const metricsOf = (config: Config, role: ProcessRole): MetricsPage =>
   processMetrics({ config, stores: openStores(config.home), role, version: packageFacts().version })
-
-/** Like `openAppWhenReleased`; until the app is closed, the metrics query its warehouse. */
-export async function openMeasuredApp(config: Config, metrics: ProcessMetrics): Promise<App> {
-  const app = await openAppWhenReleased(config)
-  const stopAsking = metrics.askHere(app.warehouse.instance)
-  return { ...app, close: () => stopAsking().then(app.close) }
-}

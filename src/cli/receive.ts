@@ -175,7 +175,7 @@ export async function runReceive(flags: ReceiveFlags): Promise<void> {
   const stop = stopOnSignals(() => log(STOPPING))
   try {
     await makeFolder(spoolRoot(config.home))
-    const opened = await openReceiver({ ...config, webhooks }, metricsOf(config, 'receive').page)
+    const opened = await openReceiver({ ...config, webhooks }, metricsOf(config, 'receive'))
     receiver = opened
     announce(opened, json)
     stop.aborted.addEventListener('abort', () => opened.abort(), { once: true })

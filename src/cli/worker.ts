@@ -71,18 +71,17 @@ export async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
   stampLines()
   const metrics = metricsOf(config, `worker-${role}`)
   const at = flags.metrics ?? config.metrics
-  const listener = at === null ? null : await listenForScrapes(metrics.page, at)
+  const listener = at === null ? null : await listenForScrapes(metrics, at)
   const stop = stopOnSignals(() => log(STOPPING))
   const served = listener === null ? '' : `; metrics at ${listener.url}`
   const ready = ({ address, namespace }: TemporalPlace) =>
     log(`worker (${role}) for ${config.temporal.queues} at ${address}, namespace ${namespace}${served}`)
   const team = { config, ending: stop, ready }
-  const { page } = metrics
   try {
     if (role === 'export') {
-      page.append(await sdkMetrics({ supervisor: null, exports: true, log }))
+      metrics.append(await sdkMetrics({ supervisor: null, exports: true, log }))
       await runWorker({ ...team, role })
-    } else process.exitCode = await runWithWarehouse({ ...team, role, path, page })
+    } else process.exitCode = await runWithWarehouse({ ...team, role, path, page: metrics })
   } finally {
     await listener?.close()
     stop.release()

@@ -13,8 +13,7 @@ import { type Described, mapped, set } from './series.ts'
 interface TargetMetricsOptions {
   registry: Registry
   targets: readonly TargetConfig[]
-  /** How this process queries the warehouse now. */
-  rows: () => Rows
+  rows: Rows
   now: () => number
 }
 
@@ -44,9 +43,9 @@ export class TargetMetrics {
     this.gauges = mapped(GAUGES, ([name, help, ...labelNames]) => new Gauge({ name, help, labelNames, registers }))
     const [name, help, ...labelNames] = FAILURES
     this.failures = new Counter({ name, help, labelNames, registers })
-    this.statuses = latest({ ...STATE, read: () => targetStatuses(rows(), targets, now()) })
-    this.checks = latest({ ...STATE, read: () => storedResults({ rows: rows() }) })
-    this.models = latest({ ...STATE, read: () => storedModels({ rows: rows() }) })
+    this.statuses = latest({ ...STATE, read: () => targetStatuses(rows, targets, now()) })
+    this.checks = latest({ ...STATE, read: () => storedResults({ rows }) })
+    this.models = latest({ ...STATE, read: () => storedModels({ rows }) })
     this.countFailures = latest({ ...STATE, read: this.failureReader() })
   }
 
@@ -76,7 +75,7 @@ export class TargetMetrics {
     let countedTo = iso(now())
     return async () => {
       const found =
-        await rows()<NewFailures>(`SELECT target, error_code AS code, count(*) AS failures, max(ended_at)::VARCHAR AS last
+        await rows<NewFailures>(`SELECT target, error_code AS code, count(*) AS failures, max(ended_at)::VARCHAR AS last
         FROM _publications WHERE error IS NOT NULL AND ended_at > TIMESTAMPTZ '${countedTo}' GROUP BY target, error_code`)
       for (const { target, code, failures, last } of found) {
         if (known.has(target)) this.failures.inc({ target, code }, failures)

@@ -31,8 +31,7 @@ interface WorkspaceMetricsOptions {
   registry: Registry
   config: Config
   stores: MeasuredStores
-  /** How this process queries the warehouse now. */
-  rows: () => Rows
+  rows: Rows
   now: () => number
 }
 
@@ -65,7 +64,7 @@ export class WorkspaceMetrics {
       COUNTERS,
       ([name, help, ...labelNames]) => new Counter({ name, help, labelNames, registers }),
     )
-    this.figures = latest({ ...STATE, read: () => workspaceFigures(options.rows()) })
+    this.figures = latest({ ...STATE, read: () => workspaceFigures(options.rows) })
     this.freeBytes = latest({ ...STATE, read: async () => spaceOf(await statfs(home)) })
     const file = warehouseFile(home)
     this.warehouseBytes = latest({
@@ -99,7 +98,7 @@ export class WorkspaceMetrics {
     const { config, stores, now, rows } = this.options
     const { home } = config
     const workspaceId = workspace.id
-    const outlook = latest({ ...SLOW, read: () => newConversations(rows(), workspaceId, now()) })
+    const outlook = latest({ ...SLOW, read: () => newConversations(rows, workspaceId, now()) })
     const landing = stores.landing.workspace(workspaceId)
     const leaseLog = stores.leaseLog({ workspaceId, run: 'metrics' })
     const spoolBytes = bytesBelow()

@@ -19,7 +19,7 @@ function process(targets: TargetConfig[]) {
   const registry = new Registry()
   let aheadMs = 0
   const rows = rowsHere(app.warehouse.instance, { timeoutMs: 10_000, signal: new AbortController().signal })
-  const metrics = new TargetMetrics({ registry, targets, rows: () => rows, now: () => Date.now() + aheadMs })
+  const metrics = new TargetMetrics({ registry, targets, rows, now: () => Date.now() + aheadMs })
   return async (afterMs = 0): Promise<string> => {
     aheadMs = afterMs
     await metrics.refresh()

@@ -1,7 +1,6 @@
 // `convohouse sync`: syncs the chosen workspaces concurrently, once or in rounds (--watch). Each workspace has its own rate limit; the
 // shared warehouse serialises their loads.
 
-import { type Command, Option } from 'commander'
 import type { DrainFailing } from '../../../workflows/ingest.ts'
 import type { Prepared, SyncReport } from '../../../workflows/steps.ts'
 import { spoolOf } from '../../app/spool.ts'
@@ -17,13 +16,11 @@ import { startIngest } from '../../run/ingest.ts'
 import { publicationText, publishHere, startPublishing } from '../../run/publishing.ts'
 import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
-import { listenForScrapes } from '../../telemetry/listen.ts'
-import type { ProcessMetrics } from '../../telemetry/process-metrics.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
 import { type NamedConversation, namedBy, notFound, withLines } from '../flags/ids-file.ts'
-import { addSyncFlags, checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
+import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from '../flags/sync-request.ts'
-import { metricsOf, openAppWhenReleased, openMeasuredApp } from '../open-app.ts'
+import { openAppWhenReleased } from '../open-app.ts'
 import { planSummary } from '../plan/plan.ts'
 import { confirm, isInteractive } from '../terminal/confirm.ts'
 import { exitCodeOf } from '../terminal/error-text.ts'
@@ -32,31 +29,6 @@ import { endOnParentRequest, STOPPING, type Stop, stopOnSignals } from '../termi
 import { chooseDisplays, type Displays } from './displays.ts'
 import { type Display, plannedBy } from './progress.ts'
 import { exitCodeOfAll, exitCodeOfReport } from './report.ts'
-
-export const define = (command: Command): Command =>
-  addSyncFlags(command)
-    .addOption(new Option('--supervised').hideHelp())
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ convohouse sync                          everything new; history on the first run
-  $ convohouse sync --since 30d              no history before the last 30 days
-  $ convohouse sync --watch 15m              repeat every 15 minutes
-  $ convohouse sync --refresh 7d             also refresh what was active in the last 7 days
-  $ convohouse sync --full --agent a_1       export one agent again (billed again)
-  $ convohouse sync --max-sessions 5000      at most 5,000 billed sessions in this run
-  $ convohouse sync --on temporal            on Temporal workers; Ctrl-C only detaches
-  $ convohouse sync --no-wait                stop at the rate limit (exit code 7)
-  $ convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT is_resolved" --format csv \\
-      | tail -n +2 | convohouse sync --ids -      export only these again
-
-Exit codes: 0 done, or stopped at --max-requests or --max-sessions, 2 input, 3 access, 4 vendor, 5 transient, 6 storage,
-7 rate limit reached, 8 quota used up, 130 stopped on request. A sync that was stopped or killed continues where it stopped.`,
-    )
-    .action(async (flags: SyncFlags) => {
-      process.exitCode = await runSync(flags)
-    })
 
 interface Syncing {
   flags: SyncFlags
@@ -206,20 +178,9 @@ async function syncAll(syncing: Syncing, workspaces: readonly WorkspaceConfig[])
   return exitCodeOfAll(await Promise.all(workspaces.map(workspace => syncWorkspace(syncing, workspace))))
 }
 
-/** Serves the metrics of watch mode; null without an address. @throws ADDRESS_IN_USE */
-async function metricsOfWatch(
-  { watch, metrics: address }: SyncFlags,
-  config: Config,
-): Promise<(ProcessMetrics & { url: string; close(): Promise<void> }) | null> {
-  const at = address ?? config.metrics
-  if (watch === undefined || at === null) return null
-  const metrics = metricsOf(config, 'watch')
-  return { ...metrics, ...(await listenForScrapes(metrics.page, at)) }
-}
-
 /**
  * Runs `convohouse sync`; returns the exit code.
- * @throws FLAG_INVALID, CONFIG_INVALID, CONFIG_MISSING, WORKSPACE_UNKNOWN, HOME_UNUSABLE, WAREHOUSE_LOCKED, ADDRESS_IN_USE
+ * @throws FLAG_INVALID, CONFIG_INVALID, CONFIG_MISSING, WORKSPACE_UNKNOWN, HOME_UNUSABLE, WAREHOUSE_LOCKED
  */
 export async function runSync(flags: SyncFlags): Promise<number> {
   checkTogether(flags, systemClock.now())
@@ -230,7 +191,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     const { syncOnTemporal } = await import('./on-temporal.ts')
     return syncOnTemporal({ flags, config, workspaces, named })
   }
-  if (flags.supervised) stampLines()
+  if (flags.supervised && !flags.json) stampLines()
   const displays = await chooseDisplays({ json: flags.json === true, several: workspaces.length > 1 })
   const watched: Syncing['watched'] = new Map()
   const parent = flags.supervised ? connectToSupervisor(endOnParentRequest().stop) : null
@@ -241,14 +202,10 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   })
   const opened = await withReleasers(async acquire => {
     acquire(stop, ({ release }) => release())
-    // The parent of a supervised sync serves its metrics.
-    const served = acquire(parent ? null : await metricsOfWatch(flags, config), it => it?.close())
-    const opening = served ? openMeasuredApp(config, served) : openAppWhenReleased(config, parent?.query)
-    return { served, app: acquire(await opening, it => it.close()) }
+    return { app: acquire(await openAppWhenReleased(config, parent?.query), it => it.close()) }
   })
-  const { app, served } = opened
+  const { app } = opened
   parent?.holds(app)
-  if (served) displays.remark(`Metrics at ${served.url}.`)
   const ingesting = startIngest({
     config,
     app,

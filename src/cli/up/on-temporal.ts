@@ -12,7 +12,7 @@ import { connectClient, settingsAt, type TemporalPlace } from '../../run/tempora
 import { changeSchedule, ensureSchedule, scheduleState } from '../../run/temporal/client/schedules.ts'
 import { lastEndedExecution } from '../../run/temporal/client/watch-workspace.ts'
 import { startDevServer } from '../../run/temporal/server/dev-server.ts'
-import type { ProcessMetrics } from '../../telemetry/process-metrics.ts'
+import type { MetricsPage } from '../../telemetry/page.ts'
 import { whenText } from '../schedule.ts'
 import { boardOnTerminal } from '../terminal/board.ts'
 import { log, logLines, print } from '../terminal/print.ts'
@@ -34,7 +34,7 @@ interface Up {
   flags: UpFlags
   /** The Temporal CLI; null if a server is configured. */
   command: string | null
-  metrics: ProcessMetrics
+  metrics: MetricsPage
   metricsUrl: string
 }
 
@@ -142,7 +142,7 @@ export async function upOnTemporal(up: Up): Promise<number> {
     if (server === null) return stop.stopping.aborted ? EXIT_CODES.ok : await supervisor.ended
     const { lines, over } = await ensureSchedules(config, server.place, flags.every)
     // Nothing may fail between this line and the worker: an installed runtime that is never used would keep the process alive.
-    metrics.page.append(await sdkMetrics({ supervisor, exports: true, log: screen.remark }))
+    metrics.append(await sdkMetrics({ supervisor, exports: true, log: screen.remark }))
     print(...addressLines(server, metricsUrl), ...lines)
     return await work({ ...up, server, supervisor, over, stop, screen })
   } finally {

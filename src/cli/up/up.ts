@@ -3,13 +3,10 @@ import { type Command, Option } from 'commander'
 import type { Config } from '../../config.ts'
 import { EXIT_CODES, isCode } from '../../core/errors.ts'
 import { durationText, MINUTE, SECOND } from '../../core/time.ts'
-import { restrictUmask } from '../../files/durable.ts'
-import { supervise } from '../../run/supervision/supervisor.ts'
 import { isTemporalConfigured } from '../../run/temporal/client/connection.ts'
 import { findTemporal } from '../../run/temporal/server/dev-server.ts'
 import { listenForScrapes, type MetricsListener } from '../../telemetry/listen.ts'
 import type { MetricsPage } from '../../telemetry/page.ts'
-import type { ProcessMetrics } from '../../telemetry/process-metrics.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { openReader } from '../../warehouse/query/reader.ts'
 import { configAt } from '../flags/configuration.ts'
@@ -24,8 +21,8 @@ import {
   rereadSecretsOnSighup,
   waitsForText,
 } from '../receive.ts'
+import { superviseSync } from '../sync/watch.ts'
 import { log, stampLines } from '../terminal/print.ts'
-import { stopOnSignals } from '../terminal/signals.ts'
 import type { UpFlags } from './on-temporal.ts'
 
 export const define = (command: Command): Command =>
@@ -71,7 +68,7 @@ const shortest = ({ workspaces }: Config, everyMs: number): number =>
 interface UpContext {
   flags: UpFlags
   config: Config
-  metrics: ProcessMetrics
+  metrics: MetricsPage
 }
 
 async function withoutTemporal({ flags, config }: UpContext): Promise<number> {
@@ -80,12 +77,7 @@ async function withoutTemporal({ flags, config }: UpContext): Promise<number> {
     `Syncing every ${durationText(watch)} without Temporal, whose CLI is not on the PATH. To have its server and UI, install it (https://docs.temporal.io/cli).`,
   )
   const named = flags.config === undefined ? [] : ['--config', flags.config]
-  const args = ['sync', '--watch', `${watch / SECOND}s`, '--yes', '--supervised', ...named]
-  restrictUmask()
-  const supervisor = supervise({ entry: process.argv[1]!, args, sharesTerminal: true, endsByItself: true, remark: log })
-  const stop = stopOnSignals()
-  for (const signal of [stop.stopping, stop.aborted]) signal.addEventListener('abort', supervisor.stop, { once: true })
-  const code = await supervisor.ended.finally(stop.release)
+  const code = await superviseSync(['sync', '--watch', `${watch / SECOND}s`, '--yes', ...named])
   return code === EXIT_CODES.interrupted ? EXIT_CODES.ok : code
 }
 
@@ -117,7 +109,7 @@ async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T
 /** Opens the receiver first and closes it last: the vendor does not resend events that arrive while it is closed. */
 async function receiving(up: UpContext): Promise<number> {
   const { flags, config, metrics } = up
-  const receiver = await listening(config, () => openReceiver(config, metrics.page))
+  const receiver = await listening(config, () => openReceiver(config, metrics))
   const stopRereading = rereadSecretsOnSighup({
     receiver: () => receiver,
     readConfig: () => configAt(flags.config),
@@ -151,7 +143,7 @@ async function measured(up: UpContext, receiver: OpenedReceiver | null): Promise
   const at = flags.metrics ?? config.metrics
   if (at === null && receiver !== null) return runSyncs(up, `${receiver.url}/metrics`)
   const listener = await listening(config, () =>
-    at === null ? listenAnywhere(metrics.page) : listenForScrapes(metrics.page, at),
+    at === null ? listenAnywhere(metrics) : listenForScrapes(metrics, at),
   )
   try {
     return await runSyncs(up, listener.url)

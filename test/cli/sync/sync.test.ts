@@ -20,7 +20,7 @@ describe('sync', () => {
     const { code, stdout, stderr } = await watching.ended
     expect(code).toBe(130)
     expect(stderr).toMatch(
-      /^ws_demo: planning: listing the agents, checking what has landed\nws_demo: reading history\. Total: unknown\..* At most 50,000 sessions are billed this period\.\nws_demo: reading 3 windows of/,
+      /^\S+Z ws_demo: planning: listing the agents, checking what has landed\n\S+Z ws_demo: reading history\. Total: unknown\..* At most 50,000 sessions are billed this period\.\n\S+Z ws_demo: reading 3 windows of/,
     )
     expect(stdout.match(/ws_demo: up to date/g)).toHaveLength(1)
     expect(stdout).toMatch(/sessions left this period/)

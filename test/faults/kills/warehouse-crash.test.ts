@@ -85,10 +85,10 @@ async function expectNothingLost({ sandbox, home }: CrashScene, acknowledged: Re
   }
 }
 
-const ended = async ({ running }: CrashScene): Promise<void> => {
+const endsWith = async (exitCode: number, { running }: CrashScene): Promise<void> => {
   running.process.kill('SIGINT')
   const { code, stderr } = await running.ended
-  expect(code, stderr).toBe(0)
+  expect(code, stderr).toBe(exitCode)
 }
 
 describe('a crash of the process that holds the warehouse', () => {
@@ -110,7 +110,14 @@ describe('a crash of the process that holds the warehouse', () => {
     await answers(scene)
     await load.stop()
     await scene.running.said('next round at')
-    await ended(scene)
+    await endsWith(0, scene)
     await expectNothingLost(scene, sender.acknowledged)
+  })
+  it('causes a restart in `sync --watch`, which goes on with its round', async () => {
+    const scene = await startScene({}, ['sync', '--watch', '1h', '--yes'])
+    await killHolder(scene)
+    await scene.running.said('next round at')
+    await endsWith(130, scene)
+    await expectNothingLost(scene, new Set())
   })
 })
