@@ -64,7 +64,7 @@ const COMMANDS: readonly [name: string, about: string, load: () => Promise<Comma
     () => import('./replay.ts'),
   ],
   ['prune', 'remove landed pages and event payloads that are older than `retention`', () => import('./prune.ts')],
-  ['sandbox', "serve the vendor's API with generated data until it is stopped", () => import('./sandbox/command.ts')],
+  ['sandbox', "serve the vendor's API with generated data until it is stopped", () => import('./sandbox.ts')],
   ['demo', 'try it without an account: a sandbox, a sync, queries, and a second sync', () => import('./demo.ts')],
 ]
 

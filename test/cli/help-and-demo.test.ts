@@ -5,23 +5,11 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { DEMO_QUERIES } from '../../src/cli/demo.ts'
-import { exportable, scene, start, temporaryFolder } from './cli-process.ts'
+import { exportable, scene, temporaryFolder } from './cli-process.ts'
 import { countConversations, inProcess } from './in-process.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
-
-describe('the sandbox command', () => {
-  it('serves until it is stopped, and prints its address as JSON', async () => {
-    const running = start(['sandbox', '--port', '0', '--conversations', '50', '--json'])
-    const line = await new Promise<string>(resolve => running.process.stdout!.once('data', resolve))
-    const { url, port, workspaceId } = JSON.parse(line)
-    expect({ url, workspaceId }).toEqual({ url: `http://127.0.0.1:${port}`, workspaceId: 'ws_demo' })
-    expect((await fetch(`${url}/_sandbox/state`)).status).toBe(200)
-    running.process.kill('SIGINT')
-    expect((await running.ended).code).toBe(0)
-  })
-})
 
 describe('the demo', () => {
   it('shows the main use without an account, and exports only new conversations the second time', async () => {

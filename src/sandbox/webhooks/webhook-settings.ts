@@ -6,6 +6,8 @@ import { EVENT_NAMES, type EventName } from '../events/event-types.ts'
 import { issueTexts, type Param, paramOf, type Rate, ratesSchema, shareOf } from '../rates.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
 
+export const DEFAULT_WEBHOOK_SECRET = 'sandbox-webhook-secret'
+
 interface EventFaultDefinition {
   /** One line for `--help` and the docs. */
   help: string

@@ -12,7 +12,7 @@ import { invalidOption } from '../rates.ts'
 import type { Readings } from '../readings.ts'
 import { Dispatch, type Dispatched, Poster } from './dispatch.ts'
 import { type EmittedEvent, EventLog } from './event-log.ts'
-import { EventFaults, type WebhookSettings, webhookIssues } from './webhook-settings.ts'
+import { DEFAULT_WEBHOOK_SECRET, EventFaults, type WebhookSettings, webhookIssues } from './webhook-settings.ts'
 
 interface WebhookWorld {
   clock: SandboxClock
@@ -28,8 +28,6 @@ interface ResolvedSettings {
   concurrency: number
   timeoutMs: number
 }
-
-export const DEFAULT_WEBHOOK_SECRET = 'sandbox-webhook-secret'
 
 /** The vendor's timeout (API document, section 6.1). */
 const DEFAULTS: ResolvedSettings = {

@@ -1,13 +1,16 @@
+// `convohouse sandbox`: serves the vendor's API with generated data until it is stopped.
 import type { Command } from 'commander'
-import { DAY, parseDuration, SECOND } from '../../core/time.ts'
-import { FAULTS } from '../../sandbox/faults/fault-settings.ts'
-import { HOSTILE } from '../../sandbox/hostile/mutations.ts'
-import { MAX_CONVERSATIONS } from '../../sandbox/options.ts'
-import { type Param, paramIssue, type Rate, type RateTable } from '../../sandbox/rates.ts'
-import { READINGS, type ReadingDefinition, type Readings, readingIssue } from '../../sandbox/readings.ts'
-import { EVENT_FAULTS } from '../../sandbox/webhooks/webhook-settings.ts'
-import { duration, filled, invalidFlag, moment, number, oneOf, whole } from '../flags/values.ts'
-import type { SandboxFlags } from './sandbox.ts'
+import type { EventName } from '../catalog/events/event-types.ts'
+import { DAY, parseDuration, SECOND } from '../core/time.ts'
+import { FAULTS } from '../sandbox/faults/fault-settings.ts'
+import { HOSTILE } from '../sandbox/hostile/mutations.ts'
+import { MAX_CONVERSATIONS, SANDBOX_DEFAULTS, type SandboxOptions } from '../sandbox/options.ts'
+import { issueTexts, type Rate, type RateTable, ratesSchema } from '../sandbox/rates.ts'
+import { READINGS, readingIssue } from '../sandbox/readings.ts'
+import { DEFAULT_WEBHOOK_SECRET, EVENT_FAULTS } from '../sandbox/webhooks/webhook-settings.ts'
+import { duration, filled, invalidFlag, moment, number, oneOf, whole } from './flags/values.ts'
+import { print, printJson } from './terminal/print.ts'
+import { stopOnSignals, untilStopping } from './terminal/signals.ts'
 
 export const define = (command: Command): Command =>
   command
@@ -77,7 +80,7 @@ export const define = (command: Command): Command =>
     .option(
       '--reading <name=value>',
       'choose one interpretation of a point that the API document leaves open; repeatable',
-      readings('--reading'),
+      reading,
     )
     .option('--literal', 'serve only what the API document shows, and refuse parameters that it does not name')
     .option('--webhooks <url>', 'post webhook events to this address; implies --traffic', filled('--webhooks'))
@@ -100,7 +103,7 @@ export const define = (command: Command): Command =>
     .addHelpText(
       'after',
       () => `
-Faults, at most one per stage of a request (docs/sandbox.md); the default of PARAM is in parentheses:
+Faults; the default of PARAM is in parentheses:
 ${namesTable(FAULTS)}
 
 POST /_sandbox/faults changes the faults of a running sandbox, also by request number (docs/sandbox.md).
@@ -114,7 +117,7 @@ ${namesTable(EVENT_FAULTS)}
 POST /_sandbox/webhooks changes the event faults and the webhook address of a running sandbox.
 
 Readings of points that the API document leaves open, the default first:
-${readingsTable(READINGS)}
+${readingsTable()}
 
 Examples:
   $ convohouse sandbox                                   listen on port 4010
@@ -126,38 +129,7 @@ Examples:
   $ convohouse sandbox --literal --reading usage=nested  only what the document shows
   $ convohouse sandbox --webhooks http://127.0.0.1:8787/webhooks --event-fault dropped=0.05 --event-fault delayed=0.1:10m`,
     )
-    .action(async (flags: SandboxFlags) => {
-      const { runSandbox } = await import('./sandbox.ts')
-      await runSandbox(flags)
-    })
-
-/** A repeatable flag NAME=RATE[:PARAM]. `table` lists the valid names; in messages, such a name is called `noun`. */
-const rated =
-  (flag: string, table: RateTable, noun: string) =>
-  (text: string, before: Record<string, Rate> = {}): Record<string, Rate> => {
-    const [, name = text, share = '', paramText] = /^([^=]*)=([^:]*)(?::(.*))?$/.exec(text) ?? []
-    if (!Object.hasOwn(table, name)) {
-      const known = Object.keys(table).join(', ')
-      const what = `${flag}: unknown ${noun} ${JSON.stringify(name)}; the known ones are ${known}.`
-      throw invalidFlag(what, `Give ${flag} NAME=RATE.`)
-    }
-    const rate = /^\d*\.?\d+$/.test(share) ? Number(share) : Number.NaN
-    if (!(rate >= 0 && rate <= 1))
-      throw invalidFlag(`${flag} ${text} has no rate.`, `Give a rate from 0 to 1, such as ${flag} ${name}=0.1.`)
-    if (paramText === undefined) return { ...before, [name]: rate }
-    const param = readParam(paramText, table[name]!.param)
-    const wrong = paramIssue(table, name, param)
-    if (wrong !== undefined) throw invalidFlag(`${flag} ${text}: ${wrong}.`, `Give ${flag} ${name}=${share}:PARAM.`)
-    return { ...before, [name]: { rate, param } }
-  }
-
-/** A plain number, or a duration such as `30s` or `-5m` if the parameter is in milliseconds; else NaN. */
-function readParam(text: string, param: Param | undefined): number {
-  if (/^-?\d+$/.test(text)) return Number(text)
-  const duration = param?.unit === 'ms' ? parseDuration(text.replace(/^-/, '')) : undefined
-  if (duration === undefined) return Number.NaN
-  return text.startsWith('-') ? -duration : duration
-}
+    .action(runSandbox)
 
 /** One line `  name   help` per name. */
 function namesTable(table: Record<string, { help: string }>): string {
@@ -167,21 +139,117 @@ function namesTable(table: Record<string, { help: string }>): string {
     .join('\n')
 }
 
-/** A repeatable flag NAME=VALUE; the last value of a name wins. */
-const readings =
-  (flag: string) =>
-  (text: string, before: Partial<Readings> = {}): Partial<Readings> => {
-    const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? []
-    const issue = readingIssue(name, value)
-    if (issue !== undefined) throw invalidFlag(`${flag} ${text}: ${issue}.`, `Give ${flag} NAME=VALUE.`)
-    return { ...before, [name]: value }
-  }
-
 /** One line `  name   value, value: help` per name. */
-function readingsTable(table: Record<string, ReadingDefinition>): string {
-  const withValues = Object.entries(table).map(([name, { values, help }]) => [
-    name,
-    { help: `${values.join(', ')}: ${help}` },
-  ])
-  return namesTable(Object.fromEntries(withValues))
+const readingsTable = (): string =>
+  namesTable(
+    Object.fromEntries(
+      Object.entries(READINGS).map(([name, { values, help }]) => [name, { help: `${values.join(', ')}: ${help}` }]),
+    ),
+  )
+
+/** A repeatable flag NAME=RATE[:PARAM]. `table` lists the valid names; in messages, such a name is called `noun`. */
+function rated(flag: string, table: RateTable, noun: string) {
+  const schema = ratesSchema(table, noun)
+  return (text: string, before: Record<string, Rate> = {}): Record<string, Rate> => {
+    const [, name = text, share = '', param] = /^([^=]*)=([\d.]+)(?::(.*))?$/.exec(text) ?? []
+    const isTime = Object.hasOwn(table, name) && table[name]!.param?.unit === 'ms'
+    const rate = Number(share === '' ? Number.NaN : share)
+    const rates = { ...before, [name]: param === undefined ? rate : { rate, param: paramOf(param, isTime) } }
+    const { error } = schema.safeParse(rates)
+    if (!error) return rates
+    throw invalidFlag(`${flag} ${text}: ${issueTexts(error).join('; ')}.`, `Give ${flag} NAME=RATE or NAME=RATE:PARAM.`)
+  }
+}
+
+/** A plain number, or a duration such as `30s` or `-5m` if the parameter is a time; else NaN. */
+function paramOf(text: string, isTime: boolean): number {
+  const ms = isTime ? parseDuration(text.replace(/^-/, '')) : undefined
+  return ms === undefined ? Number(text) : text.startsWith('-') ? -ms : ms
+}
+
+/** A repeatable flag NAME=VALUE; the last value of a name wins. */
+function reading(text: string, before: SandboxOptions['readings'] = {}): SandboxOptions['readings'] {
+  const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? []
+  const issue = readingIssue(name, value)
+  if (issue === undefined) return { ...before, [name]: value }
+  throw invalidFlag(`--reading ${text}: ${issue}.`, 'Give --reading NAME=VALUE.')
+}
+
+/** The flags as commander parses them. Those that are named as an option of the sandbox have its value. */
+export interface SandboxFlags extends Partial<Omit<SandboxOptions, 'webhooks'>> {
+  unpaid?: boolean
+  hourly?: number
+  hour?: number
+  quota?: number
+  latency?: number
+  mirrorLag?: number
+  start?: number
+  fault?: Record<string, Rate>
+  reading?: SandboxOptions['readings']
+  webhooks?: string
+  webhookSecret?: string
+  webhookTypes?: string
+  eventFault?: Record<string, Rate>
+  json?: boolean
+}
+
+/** Returns the sandbox's options that flags set; the sandbox uses its defaults for the others. */
+export function sandboxOptions(flags: SandboxFlags): Partial<SandboxOptions> {
+  const { unpaid, hourly, hour, quota, latency, mirrorLag, start, reading, fault, json: _, ...others } = flags
+  const { webhooks, webhookSecret, webhookTypes, eventFault, ...same } = others
+  const named = {
+    ...same,
+    paid: unpaid === undefined ? undefined : !unpaid,
+    hourlyRequests: hourly,
+    hourMs: hour,
+    quotaSessions: quota,
+    latencyMs: latency,
+    mirrorLagMs: mirrorLag,
+    startMs: start,
+    readings: reading,
+    faults: { rates: fault },
+    webhooks: {
+      url: webhooks,
+      secret: webhookSecret,
+      types: webhookTypes?.split(',').map(name => name.trim()) as EventName[] | undefined,
+      faults: { rates: eventFault },
+    },
+  }
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
+}
+
+const quoted = (text: string): string => (/^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
+
+/** Serves until SIGINT or SIGTERM. @throws CONFIG_INVALID, ADDRESS_IN_USE */
+async function runSandbox(flags: SandboxFlags): Promise<void> {
+  const { startSandbox } = await import('../sandbox/server.ts')
+  const stop = stopOnSignals()
+  const sandbox = await startSandbox(sandboxOptions(flags))
+  const workspaceId = flags.workspaceId ?? SANDBOX_DEFAULTS.workspaceId
+  if (flags.json) printJson({ url: sandbox.url, port: sandbox.port, workspaceId })
+  else {
+    print(
+      `Sandbox at ${sandbox.url}. To use it, run in another terminal:`,
+      '',
+      `  export CONVOHOUSE_API_URL=${sandbox.url}`,
+      `  export CONVOHOUSE_API_TOKEN=${quoted(flags.token ?? SANDBOX_DEFAULTS.token)}`,
+      `  export CONVOHOUSE_WORKSPACE=${quoted(workspaceId)}`,
+      '  export CONVOHOUSE_HOME=./sandbox-data',
+      '  convohouse sync',
+      '',
+      ...(flags.webhooks === undefined
+        ? []
+        : [
+            `Webhook events are posted to ${flags.webhooks}. To receive them there:`,
+            '',
+            `  export CONVOHOUSE_WEBHOOK_SECRET=${quoted(flags.webhookSecret ?? DEFAULT_WEBHOOK_SECRET)}`,
+            '  convohouse receive',
+            '',
+          ]),
+      'Press Ctrl-C to stop.',
+    )
+  }
+  await untilStopping(stop)
+  await sandbox.close()
+  stop.release()
 }
