@@ -8,7 +8,6 @@ import {
   type ExportEnvelope,
   isVendorsError,
   type ResourceEnvelope,
-  readBill,
   readExportEnvelope,
   readResourceEnvelope,
 } from './envelopes.ts'
@@ -50,23 +49,14 @@ export function readExportAnswer(sent: Sent, asked: RequestContext, selected: bo
   const { nextCursor, usage, bill } = envelope
   const texts = [nextCursor, usage?.periodKey, bill?.logId, bill?.summary]
   const isRead = quick.exact || texts.every(text => isPlainText(text ?? ''))
-  const read = isRead ? envelope : exactly()
   return {
     exchange,
     invalidUtf8: quick.invalidUtf8,
     isTooDeepAround: isTooDeepAround(quick.value, 'data'),
-    envelope: losesDigits(quick.value) ? { ...read, bill: exactBill(exchange.body) } : read,
+    envelope: isRead ? envelope : exactly(),
     records: () => (quick.exact ? envelope : exactly()).data,
   }
 }
-
-/** True where the bill contains a number that a double cannot represent exactly. */
-function losesDigits(parsed: unknown): boolean {
-  const { logId, summary } = (parsed as { usage?: Record<string, unknown> | null }).usage ?? {}
-  return [logId, summary].some(value => Number.isInteger(value) && !Number.isSafeInteger(value))
-}
-
-const exactBill = (body: Buffer): ExportEnvelope['bill'] => readBill(exactValue(body) ?? null)
 
 /** Parses the body and keeps every digit of its numbers; undefined where it is nested too deeply. */
 function exactValue(body: Buffer): unknown {

@@ -25,7 +25,6 @@ export interface VendorClientOptions {
   connections?: number
   /** Default: 256 MB. */
   maxBodyBytes?: number
-  userAgent?: string
   random?: () => number
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
   now?: () => number
@@ -68,7 +67,6 @@ export function createCaller(options: VendorClientOptions): Caller {
     options.transport ??
     createTransport({
       origin: address.origin,
-      userAgent: options.userAgent ?? 'convohouse',
       timeoutMs,
       connections,
       maxBodyBytes: options.maxBodyBytes ?? 256 * 1024 * 1024,

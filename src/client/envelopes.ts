@@ -13,7 +13,6 @@ import {
   sanitizeRateLimit,
   sanitizeUsage,
 } from '../core/quota/reported-usage.ts'
-import { ExactNumber } from '../json/exact-json.ts'
 import type { EchoedQuery } from './echo.ts'
 
 export interface ExportEnvelope {
@@ -73,21 +72,16 @@ const periodKey = name
 
 /** Longer texts are truncated, because they are stored with every answer. */
 const MOST_BILL_CHARACTERS = 1_000
-const billText = z
-  .union([z.string(), z.number().transform(String), z.instanceof(ExactNumber).transform(({ text }) => text)])
+const billText = name
   .transform(value => value.slice(0, MOST_BILL_CHARACTERS).toWellFormed())
   .nullable()
   .catch(null)
 
-const bill = { logId: billText, summary: billText }
-const usage = z.looseObject({ periodKey, ...bill }).transform(reported => ({
+const usage = z.looseObject({ periodKey, logId: billText, summary: billText }).transform(reported => ({
   usage: sanitizeUsage(reported),
   bill: { logId: reported.logId, summary: reported.summary },
 }))
 
-/** The bill of an answer; `parsed` must contain all digits of its numbers (`readExactly`). */
-export const readBill = (parsed: unknown): ReportedBill | null =>
-  z.object({ usage: z.object(bill) }).safeParse(parsed).data?.usage ?? null
 const rateLimit = z.looseObject({}).transform(sanitizeRateLimit)
 
 const paging = {

@@ -1,5 +1,5 @@
-// Non-ASCII texts, and numbers with more digits than a double holds, outside of conversation records: they reach the tables
-// exactly as the vendor sent them.
+// Non-ASCII texts of bills, and numbers of agents with more digits than a double holds, reach the tables exactly as the vendor sent
+// them.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -8,10 +8,11 @@ import { TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess, rowsOf } from './in-process.ts'
 
 const SUMMARY = '0 conversations – 0 sessions ✓ Grüße'
-/** As doubles, these ids would become 1234567890123456800 and 17841405822304916. */
-const [LOG_ID, PAGE_ID] = ['1234567890123456789', '17841405822304915']
+const LOG_ID = 'export_Zoë'
+/** As a double, this id would become 17841405822304916. */
+const PAGE_ID = '17841405822304915'
 
-const USAGE = `{"periodKey":"p1","billableUsedThisRequest":0,"billableUsedThisPeriod":0,"includedQuota":50000,"billableRemainingThisPeriod":50000,"summary":"${SUMMARY}","logId":${LOG_ID}}`
+const USAGE = `{"periodKey":"p1","billableUsedThisRequest":0,"billableUsedThisPeriod":0,"includedQuota":50000,"billableRemainingThisPeriod":50000,"summary":"${SUMMARY}","logId":"${LOG_ID}"}`
 
 /** A vendor with one agent that has no conversations. */
 async function vendor(): Promise<string> {

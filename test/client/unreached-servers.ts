@@ -6,10 +6,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-const CERTIFICATES = join(import.meta.dirname, 'certificates')
-
-/** The authority that has signed the certificates, as a file. */
-export const AUTHORITY = join(CERTIFICATES, 'authority.pem')
+const CERTIFICATE = join(import.meta.dirname, 'self-signed.pem')
 
 async function listening(server: Server): Promise<number> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -17,8 +14,8 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-function tlsServer(certificate: 'self-signed' | 'expired' | 'other-host'): Promise<number> {
-  const pem = readFileSync(join(CERTIFICATES, `${certificate}.pem`))
+function tlsServer(): Promise<number> {
+  const pem = readFileSync(CERTIFICATE)
   return listening(createTlsServer({ key: pem, cert: pem }, (_, response) => void response.end('{}')))
 }
 
@@ -41,18 +38,14 @@ async function silentPort(): Promise<number> {
 
 /** API addresses, by the reason why each cannot be reached. */
 export async function unreachedAddresses() {
-  const tls = async (certificate: Parameters<typeof tlsServer>[0]) =>
-    `https://127.0.0.1:${await tlsServer(certificate)}`
   const plain = await listening(createHttpServer((_, response) => void response.end('{}')))
   const cutting = createServer(socket => void socket.once('data', () => socket.destroy()).on('error', () => {}))
   return {
     closed: `http://127.0.0.1:${await closedPort()}`,
     unknown: 'https://no-such-host.invalid',
-    'self-signed': await tls('self-signed'),
-    expired: await tls('expired'),
-    'other-host': await tls('other-host'),
+    'self-signed': `https://127.0.0.1:${await tlsServer()}`,
     'no-tls': `https://127.0.0.1:${plain}`,
-    'no-http': `http://127.0.0.1:${await tlsServer('self-signed')}`,
+    'no-http': `http://127.0.0.1:${await tlsServer()}`,
     cutting: `http://127.0.0.1:${await listening(cutting)}`,
     silent: `http://127.0.0.1:${await silentPort()}`,
   }

@@ -8,17 +8,11 @@ interface ConnectionFailure {
 
 const TRY_LATER = 'Try again later; landed pages are kept.'
 
-/** Behind a proxy that inspects TLS, this machine must trust the proxy's CA. */
-const KNOW_AUTHORITY =
-  'Check that `apiUrl` names the vendor and not a proxy. If your network uses a TLS-inspecting proxy, save its CA certificate to a file and set NODE_EXTRA_CA_CERTS to the path of that file.'
-
-const certificate = (words: string, hint: string): ConnectionFailure => ({
-  words: `presented a TLS certificate that ${words}; nothing was sent`,
-  hint,
-})
-
-const selfSigned = certificate('is self-signed', KNOW_AUTHORITY)
-const unknownAuthority = certificate('is not signed by an authority that this machine trusts', KNOW_AUTHORITY)
+/** The message names the code, which says what is wrong with the certificate. */
+const certificate: ConnectionFailure = {
+  words: 'presented a TLS certificate that this machine does not accept; nothing was sent',
+  hint: "Check that `apiUrl` names the vendor and not a proxy, and this machine's clock. If your network uses a TLS-inspecting proxy, save its CA certificate to a file and set NODE_EXTRA_CA_CERTS to the path of that file.",
+}
 const noTls: ConnectionFailure = {
   words: 'does not speak TLS; nothing was sent',
   hint: 'Check `apiUrl`: if the server uses plain HTTP, the address must begin with http://; otherwise the port is wrong.',
@@ -49,37 +43,18 @@ const TROUBLES: Record<string, ConnectionFailure> = {
   },
   EHOSTUNREACH: noRoute,
   ENETUNREACH: noRoute,
-  DEPTH_ZERO_SELF_SIGNED_CERT: selfSigned,
-  SELF_SIGNED_CERT_IN_CHAIN: certificate('is signed by a self-signed authority', KNOW_AUTHORITY),
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
-  CERT_UNTRUSTED: unknownAuthority,
-  CERT_HAS_EXPIRED: certificate(
-    'has expired',
-    "Check this machine's clock; if it is right, the operator of the server at `apiUrl` must renew the certificate.",
-  ),
-  CERT_NOT_YET_VALID: certificate('is not valid yet', "Check this machine's clock."),
-  CERT_REVOKED: certificate('was revoked', 'Ask the operator of the server at `apiUrl`.'),
-  ERR_TLS_CERT_ALTNAME_INVALID: certificate(
-    'is for another host',
-    'Check the host name in `apiUrl`: it must be one that the certificate names.',
-  ),
   EPROTO: noTls,
-  ERR_SSL_WRONG_VERSION_NUMBER: noTls,
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
   ECONNRESET: cutOff,
   EPIPE: cutOff,
   UND_ERR_SOCKET: cutOff,
-  HPE_INVALID_CONSTANT: noHttp,
 }
 
 /** `reason`: error code, such as ECONNREFUSED. */
 export function describeConnectionFailure(reason: string): ConnectionFailure {
   const known = TROUBLES[reason]
   if (known) return known
-  if (reason.startsWith('ERR_SSL_') || reason.startsWith('ERR_TLS_'))
-    return { ...noTls, words: 'could not complete the TLS handshake' }
+  if (/CERT|ISSUER|SIGNATURE/.test(reason)) return certificate
+  if (reason.startsWith('ERR_SSL_') || reason.startsWith('ERR_TLS_')) return noTls
   if (reason.startsWith('HPE_')) return noHttp
   return { words: 'could not be reached', hint: 'If `apiUrl` has never worked, check it; otherwise try again later.' }
 }

@@ -21,7 +21,6 @@ export type Sent = { sentAtMs: number; receivedAtMs: number } & (
 
 interface TransportOptions {
   origin: string
-  userAgent: string
   /** Timeout for the headers (including connecting), and again for the body. */
   timeoutMs: number
   connections: number
@@ -45,7 +44,7 @@ export function createTransport(options: TransportOptions): Transport {
     connect: { timeout: options.timeoutMs },
   }).compose(trackSent)
   let closed: Promise<void> | undefined
-  const fixedHeaders = { 'accept-encoding': 'identity', 'user-agent': options.userAgent }
+  const fixedHeaders = { 'accept-encoding': 'identity', 'user-agent': 'convohouse' }
   return {
     async send(target, { accept, token, signal }) {
       const phases = startPhases(options.timeoutMs, signal)

@@ -1,26 +1,10 @@
-// An agent, as the search returns it (section 2.12). The document lists its groups, and the fields of most groups without their types:
-// those are `unknown`.
+// An agent, as the search returns it (section 2.12). Fields that the document lists without a type are among the unlisted ones.
 import type { Optional, Unlisted } from './record.ts'
 
-type Transcriber = Optional<'provider' | 'modelId' | 'language' | 'apiKey', string> &
-  Optional<
-    'speechConfig' | 'patienceFactor' | 'platformSpecific' | 'utteranceThreshold' | 'inputVoiceEnhancer',
-    unknown
-  > &
-  Unlisted
+type Transcriber = Optional<'provider' | 'modelId' | 'language' | 'apiKey', string> & Unlisted
 
 type SpeechGeneration = Optional<'provider' | 'modelId' | 'voiceId' | 'apiKey' | 'region' | 'language', string> &
   Optional<'wordsReplacements', readonly (Optional<'word' | 'replacement', string> & Unlisted)[]> &
-  Optional<
-    | 'highAudioQuality'
-    | 'backgroundNoise'
-    | 'punctuationBreaks'
-    | 'platformSpecific'
-    | 'backChannelling'
-    | 'backchannelMessages'
-    | 'backchannelInterval',
-    unknown
-  > &
   Unlisted
 
 type Node = { readonly id: string } & Optional<
@@ -29,20 +13,7 @@ type Node = { readonly id: string } & Optional<
 > &
   Optional<'toolsIds', readonly string[]> &
   Optional<'isGlobal', boolean> &
-  Optional<'childrenNodes', readonly (Optional<'nodeId', string> & Optional<'condition', unknown> & Unlisted)[]> &
-  Optional<
-    | 'llmConfig'
-    | 'mcpServers'
-    | 'toolsSettings'
-    | 'routerLlmConfig'
-    | 'toolUseBias'
-    | 'autoRerouter'
-    | 'kb'
-    | 'conditionData'
-    | 'preStart'
-    | 'startConfig',
-    unknown
-  > &
+  Optional<'childrenNodes', readonly (Optional<'nodeId', string> & Unlisted)[]> &
   Unlisted
 
 type Limits = Optional<

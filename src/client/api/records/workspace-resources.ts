@@ -44,7 +44,7 @@ type Onboarding = Optional<'currentStep', number> &
     readonly preferences?: Optional<'primaryUseCase', string> &
       Optional<'communicationPreferences' | 'goals', readonly unknown[]> &
       Unlisted
-    readonly setupData?: Optional<'selectedAgents', readonly unknown[]> & Optional<'customizations', unknown> & Unlisted
+    readonly setupData?: Optional<'selectedAgents', readonly unknown[]> & Unlisted
   } & Unlisted
 
 /** An organization (section 2.7). `dashboardPassword`, `magicCode`, `usedSecret` and `FB_PUSH_TOKEN` are secrets. */
