@@ -17,7 +17,7 @@ export async function ended(running: Running): Promise<void> {
 /** Expects the vendor's data in the tables that `rows` reads. */
 export async function expectRows(sandbox: Sandbox, rows: Parameters<typeof warehouseTables>[0]): Promise<void> {
   const truth = truthOf(sandbox, { throughMs: sandbox.clock.now() })
-  expect(asLines(await warehouseTables(rows))).toEqual(asLines(expectedTables(truth)))
+  expect(asLines(await warehouseTables(rows))).toEqual(asLines(await expectedTables(truth)))
 }
 
 /** Expects the vendor's data in the tables. No worker may hold the warehouse any more. */

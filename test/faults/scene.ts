@@ -105,7 +105,7 @@ export async function expectComplete({ sandbox, home }: Pick<FaultScene, 'sandbo
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
     const truth = truthOf(sandbox, { throughMs: readThrough(sandbox.clock.now(), SETTLE_MS) })
-    expect(asLines(await warehouseTables(warehouse.writer.rows))).toEqual(asLines(expectedTables(truth)))
+    expect(asLines(await warehouseTables(warehouse.writer.rows))).toEqual(asLines(await expectedTables(truth)))
   } finally {
     await warehouse.close()
   }

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { DAY, MINUTE, SECOND } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { timeMs } from './simulated/expected-rows.ts'
 import type { SimulatedApp } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
+import { timeMs } from './simulated/truth.ts'
 
 const SETTLE_MS = 2 * MINUTE
 /** Nothing is read a second time unless a test requests it. */

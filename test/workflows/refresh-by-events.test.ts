@@ -135,7 +135,7 @@ it('a change that events report completely is not exported again under refreshOn
       .filter(line => exported.has((JSON.parse(line) as { conversation_id: string }).conversation_id))
       .map(line => line.replace(/"(last_viewed|pending_ai_reply_at|channel)":[^,}]+,?/g, ''))
       .sort()
-  expect(alike(asLines(await warehouseTables(simulated.rows)))).toEqual(alike(asLines(expectedTables(truth))))
+  expect(alike(asLines(await warehouseTables(simulated.rows)))).toEqual(alike(asLines(await expectedTables(truth))))
 })
 
 /** The lines of `convohouse status` about the workspace. */

@@ -49,7 +49,7 @@ describe('a vendor with every fault', () => {
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
 
     const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * 60_000) })
-    expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(expectedTables(truth)))
+    expect(asLines(await warehouseTables(simulated.rows))).toEqual(asLines(await expectedTables(truth)))
     const requests = await simulated.served()
     const logged = leaseLogEntries(simulated.config.home, WORKSPACE).filter(({ kind }) => kind === 'request')
     expect(logged).toHaveLength(requests.length)
@@ -160,7 +160,7 @@ describe('hostile records', () => {
       [...tables].map(([table, all]) => [table, all.filter(row => kept.has(String(row.conversation_id)))]),
     )
     const filled = new Map([...ours].filter(([, all]) => all.length > 0))
-    expect(asLines(filled)).toEqual(asLines(expectedTables(exact)))
+    expect(asLines(filled)).toEqual(asLines(await expectedTables(exact)))
 
     const nameless = world.agentIds().reduce((sum, agentId) => sum + world.tally(agentId, nowMs).nameless, 0)
     const [quarantined] = await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM _quarantine')

@@ -6,8 +6,8 @@ import { DAY, MINUTE, SECOND } from '../../../src/core/time.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import { openWarehouse } from '../../../src/warehouse/open.ts'
 import { NO_REFRESH, openScene, STILL } from '../../scene.ts'
-import { expectedTables, timeMs } from '../../workflows/simulated/expected-rows.ts'
-import { readThrough, type TrueRecord, truthOf } from '../../workflows/simulated/truth.ts'
+import { expectedTables } from '../../workflows/simulated/expected-rows.ts'
+import { readThrough, type TrueRecord, timeMs, truthOf } from '../../workflows/simulated/truth.ts'
 import { asLines, warehouseTables } from '../../workflows/simulated/warehouse-tables.ts'
 
 const LATENCY_MS = 30
@@ -131,7 +131,7 @@ export async function openKilledHome(
       settle()
     },
     expectedExports: () => exported,
-    compare: async () => differenceOf(asLines(expectedTables(known.values())), await tablesIn(home)),
+    compare: async () => differenceOf(asLines(await expectedTables(known.values())), await tablesIn(home)),
     close,
   }
 }

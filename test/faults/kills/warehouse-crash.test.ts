@@ -67,7 +67,7 @@ async function expectNothingLost({ sandbox, home }: CrashScene, acknowledged: Re
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
     const truth = truthOf(sandbox, { throughMs: readThrough(sandbox.clock.now(), 120_000) })
-    const expected = asLines(expectedTables(truth))
+    const expected = asLines(await expectedTables(truth))
     const {
       messages_received: _messages,
       webhook_events: _events,

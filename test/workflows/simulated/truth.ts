@@ -1,6 +1,12 @@
 // What the warehouse must hold according to the generator: conversations with a person's message, up to the end of the coverage.
 import type { Sandbox } from '../../../src/sandbox/server.ts'
-import { timeMs } from './expected-rows.ts'
+
+/** Converts seconds, ms or µs, distinguished by magnitude, to ms; null for anything that is no time. */
+export function timeMs(raw: unknown): number | null {
+  if (typeof raw === 'string') return /^[1-9]\d{9,15}$/.test(raw) ? timeMs(Number(raw)) : null
+  if (typeof raw !== 'number' || raw <= 0 || raw >= 1e17) return null
+  return raw < 1e11 ? raw * 1_000 : raw < 1e14 ? raw : raw / 1_000
+}
 
 export interface TrueRecord {
   agentId: string

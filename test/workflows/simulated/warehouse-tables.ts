@@ -1,8 +1,10 @@
 // A warehouse's tables as plain rows for comparison: times are ms, JSON is parsed, bookkeeping columns are omitted.
 import type { Row } from '../../../src/warehouse/connection.ts'
-import type { ExpectedTables } from './expected-rows.ts'
 
 type Rows = (sql: string) => Promise<Row[]>
+
+/** Rows by table. */
+export type Tables = Map<string, Row[]>
 
 const READ: Record<string, (column: string) => string> = {
   'TIMESTAMP WITH TIME ZONE': column => `epoch_us(${column}) / 1000.0`,
@@ -12,7 +14,7 @@ const READ: Record<string, (column: string) => string> = {
 }
 
 /** Names and columns of the tables that hold conversation records: `conversations` and its child tables. */
-async function recordTables(rows: Rows): Promise<Tables> {
+async function recordTables(rows: Rows): Promise<Columns> {
   // Lists the columns of all tables in one query, because that query takes longer than reading a small table.
   const columns =
     await rows(`WITH columns AS MATERIALIZED (SELECT table_name, column_name, data_type, column_index FROM duckdb_columns()
@@ -21,7 +23,7 @@ async function recordTables(rows: Rows): Promise<Tables> {
     WHERE table_name IN (SELECT table_name FROM columns WHERE column_name = 'conversation_id')
     AND table_name NOT IN ('conversation_observations', 'conversation_patches') AND table_name NOT LIKE '\\_%' ESCAPE '\\'
     AND column_name NOT LIKE '\\_%' ESCAPE '\\' AND column_name <> 'workspace_id' ORDER BY table_name, column_index`)
-  const tables: Tables = new Map()
+  const tables: Columns = new Map()
   for (const row of columns) {
     const { table_name: table, column_name: name, data_type: type } = row as Record<string, string>
     tables.set(table!, [...(tables.get(table!) ?? []), { name: name!, type: type! }])
@@ -30,16 +32,16 @@ async function recordTables(rows: Rows): Promise<Tables> {
 }
 
 /** All rows of `conversations` and its child tables, or only the rows of one workspace. */
-export async function warehouseTables(rows: Rows, workspaceId?: string): Promise<ExpectedTables> {
+export async function warehouseTables(rows: Rows, workspaceId?: string): Promise<Tables> {
   return rowsOf(rows, await recordTables(rows), workspaceId)
 }
 
-type Tables = Map<string, { name: string; type: string }[]>
+type Columns = Map<string, { name: string; type: string }[]>
 
 /** Reads these columns of each table; omits empty tables. */
-async function rowsOf(rows: Rows, found: Tables, workspaceId?: string): Promise<ExpectedTables> {
+async function rowsOf(rows: Rows, found: Columns, workspaceId?: string): Promise<Tables> {
   const where = workspaceId === undefined ? '' : ` WHERE workspace_id = '${workspaceId}'`
-  const tables: ExpectedTables = new Map()
+  const tables: Tables = new Map()
   for (const [table, columns] of found) {
     const items = columns.map(({ name, type }) => `${READ[type]?.(`"${name}"`) ?? `"${name}"`} AS "${name}"`)
     const json = columns.filter(column => column.type === 'JSON').map(column => column.name)
@@ -78,7 +80,7 @@ function orderOf(names: string[]): string[] {
 }
 
 /** Rows as sorted lines of text: lines are equal if and only if the rows are, and each differing row is one line. */
-export const asLines = (tables: ExpectedTables): Record<string, string[]> =>
+export const asLines = (tables: Tables): Record<string, string[]> =>
   Object.fromEntries(
     [...tables].map(([table, rows]) => [table, rows.map(asLine).sort()] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
   )
