@@ -13,12 +13,10 @@ const BENCHES: Record<string, string> = {
   'first-rows': '--records 300 --rounds 1',
   kills: '--kills 2',
   upsert: '--records 300 --rows 900',
-  marts: '--records 300 --rows 300',
   month: '--days 1',
   publish: '--records 300 --rows 3000 --rounds 1',
   size: '--days 1',
   webhooks: '--rounds 1',
-  events: '',
   ...(process.env.DLT_PYTHON && { peers: '--records 300 --rounds 1' }),
 }
 

@@ -1,6 +1,6 @@
 // A month of a workspace in simulated time, with default settings: polls, conversations that change for days, webhook events (some are
 // never sent), and wrong or reset counters. Reports the cost, compared with an oracle that knows the truth and with a daily export of the
-// last week; how many rows are stale at the end of each day; and how long rows have differed from the vendor's records.
+// last week, and how many rows are stale at the end of each day.
 
 import { spoolOf } from '../../src/app/spool.ts'
 import { RESOURCE_NAMES } from '../../src/config/resources.ts'
@@ -11,11 +11,9 @@ import { drainAll } from '../../workflows/ingest.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
 import { type BenchOptions, rounded } from './measure.ts'
-import { type Ages, agesOf, meanOf, quantileOf } from './month/ages.ts'
-import { type ChangedConversation, Changes } from './month/changes.ts'
+import { type ChangedConversation, Changes, pairKey } from './month/changes.ts'
 import { lookbackOf } from './month/lookback.ts'
 import { type OracleBill, oracleBill } from './month/oracle.ts'
-import { pairKey } from './month/pair-key.ts'
 import { type Staleness, stalenessOf } from './month/staleness.ts'
 
 const MONTH_DAYS = 30
@@ -65,8 +63,6 @@ interface Lived {
   polls: number[]
   ours: Bill
   staleness: Staleness[]
-  /** Ages of all rows at the end of each day, ms. */
-  ages: Ages[]
   packs: number
   events: { events: number; dropped: number }
 }
@@ -98,7 +94,6 @@ async function live(simulated: SimulatedApp, settings: Settings, days: number): 
     history,
     polls: [],
     staleness: [],
-    ages: [],
     packs: 0,
   }
   let reportedMs = START_MS
@@ -119,7 +114,6 @@ async function endDay(lived: Omit<Lived, 'ours' | 'events'>): Promise<void> {
   const { simulated, changes, staleness } = lived
   const found = await stalenessOf(simulated, changes)
   staleness.push(found)
-  lived.ages.push(...(await agesOf(simulated, changes, simulated.sandbox.clock.now())))
   lived.packs = Math.max(lived.packs, (await simulated.usage()).overagePacksCharged)
   console.log(JSON.stringify({ day: staleness.length, ...found }))
 }
@@ -149,7 +143,7 @@ async function printSpending({ rows }: SimulatedApp): Promise<void> {
   for (const kind of kinds) console.log(JSON.stringify(kind))
 }
 
-/** Cost of samples: of the random conversations, and of the ranges that are read again at the same time. */
+/** Returns the cost of samples: of the random conversations, and of the ranges that are read again at the same time. */
 async function sampledBy({ rows }: SimulatedApp): Promise<Bill> {
   const [bill] =
     await rows<Bill>(`SELECT ${SPENT} FROM _requests r JOIN _windows w USING (workspace_id, agent_id, window_name)
@@ -158,23 +152,14 @@ async function sampledBy({ rows }: SimulatedApp): Promise<Bill> {
   return bill!
 }
 
-/** Number of messages in the record at that time. */
+/** Returns the number of messages in the record at that time. */
 const messagesIn =
   (world: Sandbox['world']) =>
   ({ agentId, id }: ChangedConversation, ms: number): number =>
     (JSON.parse(world.render(world.find(agentId, id, ms)!, ms)) as { messagesNum: number }).messagesNum
 
-/** Mean and 95th percentile. */
-function hoursOf(name: string, ages: readonly Ages[], of: keyof Ages): Record<string, number> {
-  const own = ages.flatMap(age => age[of] ?? [])
-  return {
-    [`mean${name}Hours`]: rounded(meanOf(own) / HOUR),
-    [`p95${name}Hours`]: rounded(quantileOf(own, 0.95) / HOUR),
-  }
-}
-
 async function evaluate(lived: Lived): Promise<Record<string, number>> {
-  const { simulated, changes, history, polls, ours, staleness, ages, packs, events } = lived
+  const { simulated, changes, history, polls, ours, staleness, packs, events } = lived
   const { settleMs, quietMs } = lived.settings
   const { world } = simulated.sandbox
   const sessionsAt = ({ agentId, id }: { agentId: string; id: string }, ms: number) =>
@@ -196,10 +181,6 @@ async function evaluate(lived: Lived): Promise<Record<string, number>> {
     overagePacks: packs,
     staleAtDayEnds: rounded(shares.reduce((sum, share) => sum + share, 0) / shares.length, 4),
     mostStaleAtDayEnd: rounded(Math.max(...shares), 4),
-    ...hoursOf('Age', ages, 'all'),
-    ...hoursOf('AgeWithoutViews', ages, 'withoutViews'),
-    ...hoursOf('AgeAnalyzed', ages, 'analyzed'),
-    ...hoursOf('AgeExportable', ages, 'exportable'),
   }
 }
 

@@ -24,16 +24,14 @@ interface Copies {
   source: number
   from: number
   to: number
-  /** Child tables that are not copied, and columns of conversations that are NULL in copies: for benches that read none of them. */
-  without?: { tables: readonly string[]; columns: readonly string[] }
   /** The copies are spread over so many months: the times of copy n are earlier by 3n months, modulo this number. */
   months?: number
 }
 
-/** How many months a copy is moved back, where copies are spread over `months`. */
+/** Number of months by which a copy is earlier, if copies are spread over `months`. */
 export const monthsBack = (copy: number, months: number): number => (3 * copy) % months
 
-/** SQL of a table's times in a copy, for REPLACE. Bookkeeping columns stay as they are. */
+/** Returns the SQL of a table's times in a copy, for REPLACE. Bookkeeping columns stay as they are. */
 function shiftedTimes(columns: readonly { name: string; sqlType: string }[], months: number | undefined): string {
   if (months === undefined) return ''
   return columns
@@ -47,19 +45,16 @@ function shiftedTimes(columns: readonly { name: string; sqlType: string }[], mon
  * replaced since the first load. Copies get numbers above all existing ones.
  */
 export async function multiply(writer: Writer, options: Copies): Promise<void> {
-  const { source, from, to, without, months } = options
+  const { source, from, to, months } = options
   const layout = layoutOf(conversation)
-  const tables = tablesOf(layout).filter(({ name }) => !without?.tables.includes(name))
   for (let copy = from; copy <= to; copy += AT_ONCE) {
     const last = await lastNumber(writer, layout)
     const copies = `range(${copy}, ${Math.min(copy + AT_ONCE, to + 1)}) c(copy)`
     const number = `${last} + (copy - ${copy}) * ${source} + _record`
-    for (const { name, columns } of tables) {
-      const emptied =
-        name === conversation.table ? (without?.columns ?? []).map(column => `NULL AS ${column}, `).join('') : ''
+    for (const { name, columns } of tablesOf(layout))
       await writer.run(`INSERT INTO ${name} BY NAME
-        SELECT t.* REPLACE (${emptied}${shiftedTimes(columns, months)}${COPY_ID} AS conversation_id, ${number} AS _record) FROM ${copies}, ${name} t WHERE _record <= ${source}`)
-    }
+        SELECT t.* REPLACE (${shiftedTimes(columns, months)}${COPY_ID} AS conversation_id, ${number} AS _record)
+        FROM ${copies}, ${name} t WHERE _record <= ${source}`)
     await writer.run(`INSERT INTO conversation_observations BY NAME SELECT t.* REPLACE (${shiftedTimes(OBSERVATION_TIMES, months)}${COPY_ID} AS conversation_id)
       FROM ${copies}, (SELECT o.* FROM conversation_observations o SEMI JOIN
         (SELECT agent_id, conversation_id FROM conversations WHERE _record <= ${source}) USING (agent_id, conversation_id)) t`)

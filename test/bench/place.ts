@@ -14,12 +14,12 @@ export interface Place {
 
 export const landingOf = ({ home, source }: Place): Landing => openLanding(home).workspace(source.workspaceId)
 
-export function contextOf({ writer }: Warehouse, place: Place, timeZone = 'UTC'): LoadContext {
+export function contextOf({ writer }: Warehouse, place: Place): LoadContext {
   const { home, source } = place
   const { body: readBody, files: pageFiles, verifyChecksums } = landingOf(place)
   const { workspaceId } = source
   return {
-    ...{ writer, workspaceId, timeZone, mirrorLagMs: 0, temporaryFolder: temporaryFolder(home) },
+    ...{ writer, workspaceId, timeZone: 'UTC', mirrorLagMs: 0, temporaryFolder: temporaryFolder(home) },
     ...{ readBody, pageFiles, verifyChecksums, now: Date.now },
   }
 }

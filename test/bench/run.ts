@@ -1,9 +1,7 @@
 // npm run bench -- NAME [flags]: runs one benchmark. Prints lines of text, then one JSON object as the last line.
 import { parseArgs } from 'node:util'
-import { eventsBench } from './events.ts'
 import { firstRows } from './first-rows.ts'
 import { killsBench } from './kills.ts'
-import { martsBench } from './marts.ts'
 import { monthBench } from './month.ts'
 import { peersBench } from './peers.ts'
 import { publishBench } from './publish.ts'
@@ -18,12 +16,10 @@ const BENCHES = {
   kills: killsBench,
   peers: peersBench,
   upsert: upsertBench,
-  marts: martsBench,
   month: monthBench,
   publish: publishBench,
   size: sizeBench,
   webhooks: webhooksBench,
-  events: eventsBench,
 }
 
 const { values, positionals } = parseArgs({

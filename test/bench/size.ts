@@ -1,7 +1,9 @@
-// Size of a data folder and duration of `convohouse replay`: the sandbox's traffic of two weeks in simulated time, about 5,600 conversations
-// and 29,000 webhook events, with default settings. Reports bytes per conversation in the warehouse and beside it (landing, spool, logs), and
-// the number of files that polls leave behind. The totals of two releases are comparable, because the seed determines all data.
+// Measures the size of a data folder and the duration of `convohouse replay`: the sandbox's traffic of two weeks in simulated time, about 5,600 conversations
+// and 29,000 webhook events, with default settings. Reports bytes per conversation in the warehouse and beside it (landing, spool, logs).
+// The totals of two releases are comparable, because the seed determines all data.
 import { execFile } from 'node:child_process'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { spoolOf } from '../../src/app/spool.ts'
 import { readConfig } from '../../src/config.ts'
@@ -18,9 +20,6 @@ import {
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
 import { CLI, environment } from './command.ts'
 import { type BenchOptions, rounded, seconds } from './measure.ts'
-import { filesOf, usageOf } from './size/folder-usage.ts'
-import { filesPerThousandPolls } from './size/poll-files.ts'
-import { printStorage } from './size/storage.ts'
 
 const USUAL_DAYS = 14
 const SYNC_EVERY_MS = 6 * HOUR
@@ -34,14 +33,14 @@ const SANDBOX = {
   quotaSessions: 1_000_000,
 } as const
 
-/** The default settings of a workspace, refreshes included. */
+/** Returns the default settings of a workspace, refreshes included. */
 function defaultSettings() {
   const env = { CONVOHOUSE_API_URL: 'http://127.0.0.1', CONVOHOUSE_API_TOKEN: 'token', CONVOHOUSE_WORKSPACE: WORKSPACE }
   const { resources, settleMs, quietMs, refreshOn, rereadShare, sampleShare } = readConfig({ env }).workspaces[0]!
   return { resources, settleMs, quietMs, refreshOn, rereadShare, sampleShare }
 }
 
-/** Syncs and events of so many days. */
+/** Runs the syncs and events of so many days. */
 async function fill(simulated: SimulatedApp, days: number): Promise<void> {
   const { sandbox, config, app, clock } = simulated
   const sender = openEventSender(simulated, { dropped: 0 })
@@ -56,6 +55,33 @@ async function fill(simulated: SimulatedApp, days: number): Promise<void> {
   }
 }
 
+interface FileUsage {
+  path: string
+  bytes: number
+  /** Bytes of the blocks that the file system has allocated. */
+  allocated: number
+}
+
+/** Unit of `blocks` in Node's file facts. */
+const BLOCK_BYTES = 512
+
+/** Lists all files of the folder and its subfolders. */
+async function filesOf(folder: string): Promise<FileUsage[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+  return Promise.all(
+    paths.map(async path => {
+      const { size, blocks } = await stat(path)
+      return { path, bytes: size, allocated: blocks * BLOCK_BYTES }
+    }),
+  )
+}
+
+function usageOf(files: readonly FileUsage[]): { files: number; bytes: number; allocated: number } {
+  const sum = (of: (file: FileUsage) => number) => files.reduce((total, file) => total + of(file), 0)
+  return { files: files.length, bytes: sum(file => file.bytes), allocated: sum(file => file.allocated) }
+}
+
 interface Counts {
   conversations: number
   events: number
@@ -65,7 +91,7 @@ interface Counts {
 const COUNTS = `SELECT (SELECT count(*) FROM conversations)::INTEGER AS conversations,
   (SELECT count(*) FROM webhook_events)::INTEGER AS events, (SELECT count(*) FROM conversation_observations)::INTEGER AS sightings`
 
-/** Seconds of `convohouse replay` as a process, with the old warehouse beside it. */
+/** Returns the seconds of `convohouse replay` as a process, with the old warehouse beside it. */
 async function replaySeconds({ config, sandbox }: SimulatedApp, expected: Counts): Promise<number> {
   const env = { ...environment({ home: config.home, url: sandbox.url }), CONVOHOUSE_API_TOKEN: TOKEN }
   const run = (...args: string[]) => promisify(execFile)(process.execPath, [CLI, ...args], { env })
@@ -95,34 +121,17 @@ export async function sizeBench({ seed, days: asked }: BenchOptions): Promise<Re
       console.log(
         JSON.stringify({ part, ...usageOf(before.filter(({ path }) => path.startsWith(`${home}/${part}/`))) }),
       )
-    await printStorage(file)
     const replayed = await replaySeconds(simulated, counts!)
     const rebuilt = usageOf((await filesOf(home)).filter(({ path }) => isWarehouse(path)))
-    console.log('after the replay:')
-    await printStorage(file)
-    const polls = await filesPerThousandPolls({
-      agents: 100,
-      polls: Math.round((4_800 * days) / USUAL_DAYS),
-      everyMs: HOUR,
-      seed,
-    })
-    const pollsOfOne = await filesPerThousandPolls({
-      agents: 1,
-      polls: Math.round((288 * days) / USUAL_DAYS),
-      everyMs: 15 * MINUTE,
-      seed,
-    })
     const { conversations, events } = counts!
     return {
       warehouseBytesPerConversation: Math.round(warehouse.bytes / conversations),
       diskBytesPerConversation: Math.round(beside.bytes / conversations),
-      filesPerThousandPolls: polls,
       replaySeconds: rounded(replayed, 1),
       conversations,
       events,
       warehouseBytesPerConversationAfterReplay: Math.round(rebuilt.bytes / conversations),
       diskAllocatedPerConversation: Math.round(beside.allocated / conversations),
-      filesPerThousandPollsOfOneAgent: pollsOfOne,
     }
   } finally {
     await end()

@@ -1,5 +1,4 @@
-// The true changes of conversations: each change of a record, and whether an event reported it.
-import { pairKey } from './pair-key.ts'
+// Collects the true changes of conversations: each change of a record, and whether an event reported it.
 
 export interface Change {
   ms: number
@@ -12,6 +11,9 @@ export interface ChangedConversation {
   /** In chronological order. */
   changes: Change[]
 }
+
+/** Returns the key of a conversation in a map: ids are unique per agent. */
+export const pairKey = (agentId: string, id: string): string => JSON.stringify([agentId, id])
 
 export class Changes {
   private readonly conversations = new Map<string, ChangedConversation>()

@@ -1,7 +1,6 @@
 // Cost of a simple strategy: export the last week again each day, so that no change in it is missed.
 import { DAY } from '../../../src/core/time.ts'
-import type { Changes } from './changes.ts'
-import { pairKey } from './pair-key.ts'
+import { type Changes, pairKey } from './changes.ts'
 
 const WEEK_MS = 7 * DAY
 const PAGE = 100

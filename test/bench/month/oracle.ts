@@ -1,4 +1,4 @@
-// Lower bound of the cost: an oracle that knows the truth. Each poll costs a request per agent and returns the conversations that have just
+// Computes a lower bound of the cost: an oracle that knows the truth. Each poll costs a request per agent and returns the conversations that have just
 // settled. Each conversation is exported once after it has become quiet, and once for each change that no event reported. An export that
 // no poll's page contains costs one more request per agent and poll.
 import type { ChangedConversation } from './changes.ts'
@@ -22,16 +22,10 @@ export interface OracleWorld {
 export interface OracleBill {
   requests: number
   sessions: number
-  /** Exports by reason: the first of a conversation, those after new messages, and those for changes that no event reported. */
-  first: number
-  reported: number
-  unreported: number
-  /** Sessions if events carried every change that they report in full, so that only first exports and unreported changes need an export. */
-  leastSessions: number
 }
 
 /**
- * The polls at which the conversation is exported: for each change that events do not supply, the first poll at which the conversation
+ * Yields the polls at which the conversation is exported: for each change that events do not supply, the first poll at which the conversation
  * has been quiet since.
  */
 function* exportsOf(
@@ -56,23 +50,21 @@ function* exportsOf(
     const currentMessages = world.messagesAt(conversation, ms)
     if (isReported && currentMessages === messages) continue
     messages = currentMessages
-    yield { ms, isReported, comesWithPoll: ms === passedMs }
+    yield { ms, comesWithPoll: ms === passedMs }
   }
 }
 
 /** Cost of the oracle's polls. */
 export function oracleBill(world: OracleWorld): OracleBill {
   const { startMs } = world
-  const bill: OracleBill = { requests: 0, sessions: 0, first: 0, reported: 0, unreported: 0, leastSessions: 0 }
+  const bill: OracleBill = { requests: 0, sessions: 0 }
   const extraRequests = new Set<string>()
   for (const conversation of world.conversations) {
     let isHeld = (world.beganMs(conversation) ?? startMs) <= startMs - world.settleMs
-    for (const { ms, isReported, comesWithPoll } of exportsOf(world, conversation, isHeld)) {
+    for (const { ms, comesWithPoll } of exportsOf(world, conversation, isHeld)) {
       const sessions = world.sessionsAt(conversation, ms)
       if (sessions === 0) continue
       bill.sessions += sessions
-      if (!isHeld || !isReported) bill.leastSessions += sessions
-      bill[isHeld ? (isReported ? 'reported' : 'unreported') : 'first'] += 1
       if (!comesWithPoll) extraRequests.add(`${conversation.agentId} ${ms}`)
       isHeld = true
     }

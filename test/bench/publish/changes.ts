@@ -1,9 +1,8 @@
-// Changes of a warehouse that the real code lands and loads: random conversations for targets that replace rows, conversations of the newest
-// month for partitions.
+// Changes conversations of a warehouse by pages that the real code lands and loads: random ones for targets that replace rows, those of the
+// newest month for partitions.
 import { openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { openWindow } from '../../../src/core/planning/windows.ts'
-import { DAY } from '../../../src/core/time.ts'
 import { Draw } from '../../../src/sandbox/world/random.ts'
 import { loadPages } from '../../../src/warehouse/load/load.ts'
 import type { LoadablePage } from '../../../src/warehouse/load/load-input.ts'
@@ -24,31 +23,6 @@ interface Document {
 }
 
 type Order = 'random' | 'newest'
-
-/** A time, like DuckDB's subtraction of months: the last day of a month that has fewer days. */
-function monthsEarlier(ms: number, months: number): number {
-  const time = new Date(ms)
-  const firstOfMonth = (plus: number) => Date.UTC(time.getUTCFullYear(), time.getUTCMonth() - months + plus)
-  const days = Math.min(time.getUTCDate(), new Date(firstOfMonth(1) - DAY).getUTCDate())
-  return firstOfMonth(0) + (days - 1) * DAY + (ms % DAY)
-}
-
-const ISO_TIME = /^\d{4}-\d\d-\d\d(T|$)/
-
-/** A value of a document, moved if it is a time: milliseconds, seconds or ISO 8601. No other numbers of documents are as large. */
-function moved(value: unknown, months: number): unknown {
-  if (typeof value === 'string' && ISO_TIME.test(value)) {
-    const earlier = new Date(monthsEarlier(Date.parse(value), months)).toISOString()
-    return value.includes('T') ? earlier : earlier.slice(0, 10)
-  }
-  if (!Number.isInteger(value)) return value
-  const number = value as number
-  if (number > 1e12 && number < 1e13) return monthsEarlier(number, months)
-  return number > 1e9 && number < 1e10 ? monthsEarlier(number * 1_000, months) / 1_000 : value
-}
-
-/** The document as it was when its copy began: a conversation that goes on stays in its month. */
-const movedBack = (text: string, months: number): object => JSON.parse(text, (_, value) => moved(value, months))
 
 /** Replaces documents of the source, and of their copies. */
 export class Changes {
@@ -104,7 +78,7 @@ export class Changes {
       const document = drawn[this.#below(drawn.length)]!
       const copy = kept.length === 0 ? 0 : kept[this.#below(kept.length)]!
       return JSON.stringify({
-        ...movedBack(this.#textOf(document), monthsBack(copy, MONTHS)),
+        ...(JSON.parse(this.#textOf(document)) as object),
         ID: copy === 0 ? document.ID : copyId(document.ID, copy),
         lastModified: openedAtMs,
         messagesNum: this.#loads,

@@ -1,1 +1,0 @@
-SELECT * FROM marts.conversations_daily WHERE agent_id = $agent AND day >= $day::DATE - 60 ORDER BY day, channel LIMIT 1000

@@ -1,1 +1,0 @@
-SELECT * FROM marts.dim_people WHERE name IS NOT NULL ORDER BY name LIMIT 1000
