@@ -7,41 +7,16 @@ import { type GovernorState, govern, newGovernor, requestLease } from '../../src
 import { recoverGovernor } from '../../src/core/governor/governor-recovery.ts'
 import type { Answer } from '../../src/core/governor/lease-entries.ts'
 import { HOUR } from '../../src/core/time.ts'
-import { clockTime, utc } from '../../src/core/words.ts'
 import { applyUpdate, newProgress, progressMarkdown } from '../../workflows/progress.ts'
 import { rounds } from '../tier.ts'
 
 const START = Date.UTC(2026, 10, 20)
 
+const NUMBERS = [Number.NaN, Number.POSITIVE_INFINITY, 1e300, -1e300, -1, 0, 0.5, 1e13, Number.MAX_SAFE_INTEGER]
+const TEXTS = ['NaN', 'Infinity', '1e400', '1_000', '0x10', '', ' ', '-7', '7.5', '\ud800', 'x'.repeat(100_000)]
+
 const absurd = fc.oneof(
-  fc.constantFrom<unknown>(
-    Number.NaN,
-    Number.POSITIVE_INFINITY,
-    Number.NEGATIVE_INFINITY,
-    1e300,
-    -1e300,
-    -1,
-    0,
-    0.5,
-    1e13,
-    Number.MAX_SAFE_INTEGER,
-    'NaN',
-    'Infinity',
-    '1e400',
-    '1_000',
-    '0x10',
-    '',
-    ' ',
-    '-7',
-    '7.5',
-    true,
-    null,
-    undefined,
-    [],
-    {},
-    '\ud800',
-    'x'.repeat(100_000),
-  ),
+  fc.constantFrom<unknown>(...NUMBERS, ...TEXTS, true, null, undefined, [], {}),
   fc.double(),
   fc.integer({ min: 0, max: 100_000 }),
 )
@@ -57,23 +32,9 @@ const usage = fc.record({
   exportRequestCount: absurd,
 })
 const rateLimit = fc.record({ requestsPerHour: absurd, remainingHour: absurd })
-const header = fc.oneof(
-  fc.constantFrom(
-    '99999999999999',
-    '1700000000',
-    '-1',
-    'NaN',
-    '1e400',
-    '1e3',
-    'Infinity',
-    'Fri, 31 Dec 9999 23:59:59 GMT',
-    'Sat, 13 Sep 275760 00:00:00 GMT',
-    'Thu, 01 Jan 1970 00:00:00 GMT',
-    '0',
-    '30',
-  ),
-  fc.string(),
-)
+const DATES = ['Fri, 31 Dec 9999 23:59:59 GMT', 'Sat, 13 Sep 275760 00:00:00 GMT', 'Thu, 01 Jan 1970 00:00:00 GMT']
+const DELAYS = ['99999999999999', '1700000000', '-1', 'NaN', '1e400', '1e3', 'Infinity', '0', '30']
+const header = fc.oneof(fc.constantFrom(...DATES, ...DELAYS), fc.string())
 
 interface Step {
   status: number | null
@@ -164,11 +125,5 @@ describe('the rules that run inside a workflow', () => {
       fc.property(fc.array(step, { maxLength: 30 }), steps => run(steps, raw)),
       { seed: 13, numRuns: rounds('FAULT_RUNS', { usual: 150, deep: 3000 }) },
     )
-  })
-
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, -9e15])('print no invalid date for a time of %d ms', ms => {
-    const progress = applyUpdate(newProgress(), { kind: 'waiting', untilMs: ms, reason: 'paused' })
-    for (const text of [progressMarkdown(progress), utc(ms), clockTime(ms, START)])
-      expect(text).not.toContain('Invalid')
   })
 })

@@ -225,23 +225,3 @@ describe('history', () => {
     )
   })
 })
-
-describe('a run that may bill 100 sessions', () => {
-  it.each([1, 3, 5])('bills no more if each conversation has %i sessions, whatever the agents are', usual => {
-    const vendor = new Vendor(100, 0)
-    const chosen = ['a', 'b', 'c', 'd', 'e', 'f'].map(agentId => ({ agentId, usual, surprise: 0 }))
-    for (let turn = 0; turn < 60; turn++) {
-      vendor.ask(chosen[turn % 6]!, 'tail', 5)
-      if (turn % 4 === 3) vendor.end(turn, 20)
-    }
-    while (vendor.held.length > 0) vendor.end(0, 20)
-    expect(vendor.billed).toBeLessThanOrEqual(100)
-    expect(vendor.billed).toBeGreaterThan(80)
-  })
-
-  it('asks each agent for five conversations at most at first', () => {
-    const vendor = new Vendor(100, 0)
-    for (const agentId of ['a', 'b', 'c']) vendor.ask({ agentId, usual: 1, surprise: 0 }, 'tail', 5)
-    expect(Math.max(...vendor.limits)).toBeLessThanOrEqual(5)
-  })
-})

@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   type Decision,
-  GOVERNOR_DEFAULTS,
   type GovernorOptions,
   type GovernorState,
   govern,
@@ -61,17 +60,6 @@ describe('a governor without any reported usage', () => {
       reason: 'leased',
     })
   })
-
-  it.each([
-    ['no usage at all', null],
-    ['a usage without counts', { ...answer().usage!, billableUsedThisPeriod: null, includedQuota: null }],
-  ])('counts on its own if the vendor reports %s', (_, usage) => {
-    const state = govern(newGovernor(), { kind: 'answered', lease: null, answer: answer({ usage, billed: 7 }) })
-    expect(state.quota).toMatchObject({ known: true, pending: { sessions: 7 }, includedSessions: 50_000 })
-    expect(granted(requestLease(state, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW + 10)[1]).kind).toBe(
-      'head',
-    )
-  })
 })
 
 describe('the page size', () => {
@@ -107,73 +95,9 @@ describe('the page size', () => {
     expect(running(20, 1_750)).toBe(20)
     expect(running(1, 1_980)).toBe(2)
   })
-
-  it('does not shrink for concurrent leases: a lease takes at most half of the remaining sessions', () => {
-    const [state, first] = requestLease(
-      governorWith({}, 1_000, 2_000),
-      { lease: 'a', agentId: 'a', kind: 'head', wants: 20 },
-      NOW,
-    )
-    expect(granted(first)).toMatchObject({ limit: 100, requests: 3 + 2 })
-    expect(granted(requestLease(state, { lease: 'b', agentId: 'a', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({
-      limit: 100,
-    })
-  })
-
-  it('shrinks if pages of the current generation no longer fit', () => {
-    const grant = granted(
-      requestLease(
-        governorWith({}, 1_900, 2_000),
-        { lease: 'a', agentId: 'a', kind: 'head', wants: 5, limit: 100 },
-        NOW,
-      )[1],
-    )
-    expect(grant.limit).toBe(20)
-  })
-
-  it('is one at the very end; then nothing is leased', () => {
-    const at = (used: number) =>
-      requestLease(governorWith({}, used, 2_000), { lease: 'a', agentId: 'a', kind: 'head', wants: 5 }, NOW)[1]
-    expect(granted(at(1_994)).limit).toBe(1)
-    expect(at(1_995)).toEqual({ kind: 'refuse', reason: 'period' })
-  })
 })
 
 describe('a paused governor', () => {
-  const refused = answer({ status: 429, usage: null, retryAfterMs: 20 * MINUTE })
-
-  it('honours Retry-After', () => {
-    const state = govern(governorWith(), { kind: 'answered', lease: null, answer: refused })
-    const decision = requestLease(state, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW + MINUTE)[1]
-    expect(decision).toEqual({ kind: 'wait', untilMs: refused.receivedAtMs + 20 * MINUTE, reason: 'paused' })
-  })
-
-  it('opens with the first answer to a request sent after the failure', () => {
-    const paused = govern(governorWith(), {
-      kind: 'answered',
-      lease: null,
-      answer: answer({ status: 503, usage: null }),
-    })
-    const early = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + 4 }) })
-    expect(early.mode).toBe('paused')
-    const later = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + MINUTE }) })
-    expect(later.mode).toBe('open')
-  })
-
-  it('probes again if the probing worker never reports', () => {
-    const paused = govern(governorWith(), {
-      kind: 'answered',
-      lease: null,
-      answer: answer({ status: 503, usage: null }),
-    })
-    const [probing] = requestLease(paused, { lease: 'a', agentId: 'a', kind: 'head', wants: 5 }, NOW + 2 * MINUTE)
-    expect(probing.mode).toBe('probing')
-    const muchLater = NOW + 3 * GOVERNOR_DEFAULTS.hourMs
-    expect(
-      granted(requestLease(probing, { lease: 'b', agentId: 'a', kind: 'head', wants: 5 }, muchLater)[1]).requests,
-    ).toBe(1)
-  })
-
   /** A lease from before the failure is still held; a probe was granted two minutes after the failure. */
   const probingBesideEarlier = () => {
     const [held] = requestLease(governorWith(), { lease: 'earlier', agentId: 'a', kind: 'head', wants: 1 }, NOW)
@@ -228,45 +152,5 @@ describe('a lost answer', () => {
       answer: answer({ sentAtMs: NOW + MINUTE, used: 150 }),
     })
     expect(cleared.quota).toMatchObject({ pending: null, usedSessions: 150 })
-  })
-
-  it('pauses the governor, unless we gave up on it ourselves', () => {
-    expect(afterLosing(governorWith()).mode).toBe('paused')
-    const state = afterLosing(governorWith({}, 0, 1_000), { givenUp: true })
-    expect(state).toMatchObject({ mode: 'open', lost: { answers: 1, sessions: 150 } })
-    expect(state.quota.pending?.sessions).toBe(150 + surpriseReserve(1_000))
-  })
-
-  it('is checked by a probe when no sessions are left', () => {
-    const state = afterLosing(governorWith({}, 993, 1_000))
-    const decision = requestLease(state, { lease: 'b', agentId: 'a', kind: 'head', wants: 1 }, NOW + 10 * MINUTE)[1]
-    expect(granted(decision).kind).toBe('probe')
-  })
-})
-
-describe('a raised budget', () => {
-  it('reopens an exhausted period, and is never lowered', () => {
-    const spent = governorWith({}, 50_000)
-    expect(requestLease(spent, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW)[1]).toEqual({
-      kind: 'refuse',
-      reason: 'period',
-    })
-    const raised = govern(govern(spent, { kind: 'allow', packs: 2 }), { kind: 'allow', packs: 1 })
-    expect(raised.options.allowedPacks).toBe(2)
-    expect(granted(requestLease(raised, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW)[1]).limit).toBe(100)
-  })
-
-  it('extends the limits of a run, and sets none for a run without limits', () => {
-    const limited = governorWith({ maxRequests: 0, maxSessions: 1 }, 0)
-    const refusal = (state: typeof limited) =>
-      requestLease(state, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW)[1]
-    expect(refusal(limited)).toEqual({ kind: 'refuse', reason: 'max-requests' })
-    const requests = govern(limited, { kind: 'allow', requests: 10 })
-    expect(refusal(requests)).toEqual({ kind: 'refuse', reason: 'max-sessions' })
-    expect(granted(refusal(govern(requests, { kind: 'allow', sessions: 500 }))).kind).toBe('head')
-    expect(govern(governorWith({}, 0), { kind: 'allow', requests: 1, sessions: 1 }).options).toMatchObject({
-      maxRequests: null,
-      maxSessions: null,
-    })
   })
 })

@@ -160,18 +160,6 @@ describe('a governor recovered from the lease log', () => {
     )
   })
 
-  it('is the same if the entries have been through JSON', () => {
-    fc.assert(
-      fc.property(leases, plan => {
-        const { log, endMs } = undisturbed(plan)
-        const entries = log.map(({ entry }) => entry)
-        const read = JSON.parse(JSON.stringify(entries)) as LeaseEntry[]
-        const recovery = { nowMs: endMs, holdersDead: true }
-        expect(recoverGovernor(OPTIONS, read, recovery)).toEqual(recoverGovernor(OPTIONS, entries, recovery))
-      }),
-    )
-  })
-
   it('counts one request, and holds back one page, for each lease whose holder was killed', () => {
     const { log } = undisturbed([
       { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },

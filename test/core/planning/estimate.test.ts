@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
   type Estimate,
-  estimateIds,
   estimateRange,
   headReserve,
   knownPerDay,
@@ -11,7 +10,6 @@ import {
   perDayOf,
   projectedSessions,
   sessionsShown,
-  totalOf,
   updateOutlook,
 } from '../../../src/core/planning/estimate.ts'
 import { newProgress, openWindow } from '../../../src/core/planning/windows.ts'
@@ -41,31 +39,9 @@ describe('the estimate of a time range', () => {
     })
   })
 
-  it('contains at least one request, even for a second', () => {
-    expect(estimateRange(density, 1, 100)?.requests).toEqual({ low: 1, high: 1 })
-  })
-
   it('is unknown without a density or a lower bound', () => {
     expect(estimateRange(null, 100, 100)).toBeNull()
     expect(estimateRange(density, null, 100)).toBeNull()
-  })
-})
-
-describe('the estimate for ids', () => {
-  it('knows the number of requests and an upper bound of the conversations', () => {
-    expect(estimateIds(density, 250, 100)).toEqual({
-      conversations: { low: 0, high: 250 },
-      sessions: { low: 0, high: 375 },
-      requests: { low: 3, high: 3 },
-    })
-  })
-})
-
-describe('a total', () => {
-  it('adds up ranges, and is zero without estimates', () => {
-    const one = estimateIds(null, 100, 100)
-    expect(totalOf([one, one]).requests).toEqual({ low: 2, high: 2 })
-    expect(totalOf([]).sessions).toEqual({ low: 0, high: 0 })
   })
 })
 
@@ -90,14 +66,6 @@ describe('the reserve for new conversations', () => {
     expect(perDay).toBeCloseTo(60 * (1 + 2 / Math.sqrt(280)))
     expect(projectedSessions(outlook({ knownPerDay: 60 }), null)).toBe(60 * 31)
     expect(projectedSessions(outlook({ knownPerDay: 60 }), 30 * DAY)).toBe(60)
-  })
-
-  it('uses the length of earlier periods if it is known', () => {
-    expect(projectedSessions(outlook({ knownPerDay: 60, periodLengthMs: 7 * DAY }), 2 * DAY)).toBe(5 * 60)
-  })
-
-  it('covers at least one more day, even in an overdue period', () => {
-    expect(projectedSessions(outlook({ knownPerDay: 60 }), 90 * DAY)).toBe(60)
   })
 
   const learned = (agentId: string, perDay: number | null, conversations = 0) => ({ agentId, perDay, conversations })

@@ -35,10 +35,6 @@ function rangesOf(window: PageFacts['window'], pages: Partial<PageFacts>[]) {
 }
 
 describe('the time range of a page', () => {
-  it('is the entire window if the window has one page', () => {
-    expect(rangesOf(windowOf('head'), [{ hasMore: false, lastTsMs: 1_500_000 }])).toEqual([{ from: 1_000, to: 2_000 }])
-  })
-
   it('lies between the last conversations of two pages, in either sort order', () => {
     const up = [{ lastTsMs: 1_300_500 }, { lastTsMs: 1_700_000 }, { hasMore: false, lastTsMs: 1_900_000 }]
     expect(rangesOf(windowOf('head'), up)).toEqual([
@@ -70,10 +66,6 @@ describe('the time range of a page', () => {
       expect(range!.to).toBeLessThanOrEqual(2_000)
       expect(range!.to).toBeGreaterThanOrEqual(range!.from!)
     }
-  })
-
-  it('is null for a window by ids', () => {
-    expect(rangesOf(windowOf('refresh'), [{}])).toEqual([null])
   })
 })
 

@@ -44,13 +44,6 @@ describe('a range that may hide conversations', () => {
     })
   })
 
-  it('hides less if events have supplied what it skipped', () => {
-    expect(planned([rangeOf({ knownFromEvents: 2 })], { late: true })).toHaveLength(1)
-    const expensive = { scanned: 100, returned: 80, sessions: 90 }
-    expect(planned([rangeOf({ ...expensive, knownFromEvents: 0 })])).toHaveLength(1)
-    expect(planned([rangeOf({ ...expensive, knownFromEvents: 15 })])).toEqual([])
-  })
-
   it('is left alone for a quiet time that doubles with each reading', () => {
     expect(planned([rangeOf({ readAtMs: NOW - 23 * HOUR })])).toEqual([])
     const toSec = NOW_SEC - 5 * 86_400
@@ -58,10 +51,6 @@ describe('a range that may hide conversations', () => {
     const once = { fromSec: toSec - 899, toSec, readAtMs: (toSec + 1) * 1_000 + 2 * DAY }
     expect(planned([rangeOf(once)], { nowMs: once.readAtMs + 2 * DAY - HOUR })).toEqual([])
     expect(planned([rangeOf(once)], { nowMs: once.readAtMs + 2 * DAY })).toHaveLength(1)
-  })
-
-  it('is left alone for good once it is older than the horizon', () => {
-    expect(planned([rangeOf()], { nowMs: NOW + 6 * DAY })).toEqual([])
   })
 
   it('is merged with its neighbours into one window, but only within an agent', () => {

@@ -47,12 +47,6 @@ const factsAt = (progress: WindowProgress, parts: Partial<PageFacts> = {}): Page
 })
 
 describe('a window', () => {
-  it('is named after its opening time, its kind and its bounds', () => {
-    expect(windowOf().name).toBe('20261120T090000000Z-head-1700000100-1700000200')
-    expect(windowOf({ kind: 'tail', fromSec: null }).name).toBe('20261120T090000000Z-tail-start-1700000200')
-    expect(windowOf({ kind: 'selected', ids: ['x', 'y'] }).name).toBe('20261120T090000000Z-selected-2')
-  })
-
   it.each([
     ['head', 'asc'],
     ['tail', 'desc'],
@@ -64,10 +58,6 @@ describe('a window', () => {
       fromTs: at(100_000),
       toTs: at(200_999),
     })
-  })
-
-  it('without a lower bound sends none', () => {
-    expect(nextRequest(newProgress(windowOf({ kind: 'tail', fromSec: null })), 50).query).not.toHaveProperty('fromTs')
   })
 
   it('is paged by the cursor of its newest page, and adds up the counts of its pages', () => {
@@ -102,12 +92,6 @@ describe('a window', () => {
     const ended = advance(start, factsAt(start, { hasMore: false, cursorOut: null }))
     expect(ended.done).toBe(true)
     expect(coveredBy(ended).at(-1)!.to).toBe(Math.floor(at(150_000) / 1_000))
-  })
-
-  it('that is empty is done after one page', () => {
-    const start = newProgress(windowOf())
-    const empty = factsAt(start, { hasMore: false, cursorOut: null, returned: 0, lastTsMs: null })
-    expect(advance(start, empty)).toMatchObject({ done: true, lastTsMs: null })
   })
 
   it('continues past an empty page that reports more', () => {
@@ -152,13 +136,6 @@ describe('a window', () => {
     const start = newProgress(windowOf({ kind }))
     const refused = restarted(advance(start, factsAt(start, { lastTsMs: at(lastTsMs) })))
     expect(nextRequest(refused, 10).query).toMatchObject(bounds)
-  })
-
-  it('changes its limit with a new generation, because a cursor is bound to its query', () => {
-    const start = newProgress(windowOf())
-    const { progress, query } = nextRequest(advance(start, factsAt(start)), 5)
-    expect(progress).toMatchObject({ generation: 2, sequence: 1 })
-    expect(query).toEqual({ sort: 'asc', limit: 5, fromTs: at(150_000), toTs: at(200_999) })
   })
 
   it('by ids requests each id once, in order, and is done when all were requested', () => {

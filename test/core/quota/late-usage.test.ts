@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { pageSessions, surpriseReserve } from '../../../src/core/governor/page-size.ts'
 import { HOUR } from '../../../src/core/time.ts'
 import { rounds } from '../../tier.ts'
 import type { GovernorModel, ModelOptions } from '../governor/governor-model.ts'
@@ -85,22 +84,6 @@ describe('usage that is reported late', () => {
         const before = Math.max(allowed, model.period.used)
         exhaust(model)
         expect(model.period.used).toBeLessThanOrEqual(before)
-      }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2000 }) },
-    )
-  })
-
-  it('leaves no session unused once it is on time again: nothing stays counted twice', () => {
-    fc.assert(
-      fc.property(late, answered, (given, done) => {
-        const model = runModel(given, [...REPORTED_ONCE, ...done], it => it.endOverdue())
-        while (model.workers.length > 0) model.end(0)
-        model.options.lag = { requests: 0, ms: 0 }
-        exhaust(model)
-        const allowed = given.includedSessions + model.state.options.allowedPacks * 1_000
-        const needed = pageSessions(model.state, 'a', 1)
-        expect(allowed - model.period.used - surpriseReserve(given.includedSessions)).toBeLessThan(needed)
-        expect(model.worst.overage).toBeLessThanOrEqual(0)
       }),
       { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2000 }) },
     )
