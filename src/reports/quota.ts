@@ -4,7 +4,6 @@ import { type Budget, budgetOf } from '../core/governor/budget.ts'
 import type { GovernorState } from '../core/governor/governor.ts'
 import { recoverGovernor } from '../core/governor/governor-recovery.ts'
 import { NO_OUTLOOK, projectedSessions } from '../core/planning/estimate.ts'
-import { lengthOf, type periodsOf } from '../core/quota/period-keys.ts'
 import { HOUR, momentText } from '../core/time.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
 
@@ -47,8 +46,6 @@ export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus 
 export interface QuotaOutlook {
   /** Sessions of new conversations per day. */
   knownPerDay: number
-  /** Billing periods that were reported, oldest first. */
-  periods: ReturnType<typeof periodsOf>
 }
 
 export interface QuotaForecast extends Budget {
@@ -65,11 +62,8 @@ export async function quotaForecast(
   if (governor === null) return null
   const { quota } = governor
   if (known === null) return { ...budgetOf(governor, question.nowMs), projectedSessions: null }
-  const { knownPerDay, periods } = known
-  const outlook = { ...NO_OUTLOOK, knownPerDay, periodLengthMs: lengthOf(periods) }
-  const named = periods.find(({ keys }) => quota.key !== null && keys.includes(quota.key))
-  const sinceMs = named?.sinceMs ?? quota.sinceMs ?? null
-  const budget = budgetOf({ ...governor, outlook, quota: { ...quota, sinceMs } }, question.nowMs)
-  const ageMs = sinceMs === null ? null : Math.max(0, question.nowMs - sinceMs)
+  const outlook = { ...NO_OUTLOOK, ...known }
+  const budget = budgetOf({ ...governor, outlook }, question.nowMs)
+  const ageMs = quota.sinceMs === null ? null : Math.max(0, question.nowMs - quota.sinceMs)
   return { ...budget, projectedSessions: quota.usedSessions + projectedSessions(outlook, ageMs) }
 }

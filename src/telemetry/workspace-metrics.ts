@@ -4,7 +4,6 @@ import { statfs } from 'node:fs/promises'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { knownPerDay } from '../core/planning/estimate.ts'
-import { periodsOf } from '../core/quota/period-keys.ts'
 import { SECOND } from '../core/time.ts'
 import { bytesBelow, fileBytes } from '../files/stored-bytes.ts'
 import type { Landing } from '../landing/landing.ts'
@@ -15,7 +14,7 @@ import { spoolFolder } from '../spool/folders.ts'
 import { countWaiting, type SpoolBacklog } from '../spool/waiting.ts'
 import type { Params } from '../warehouse/connection.ts'
 import { warehouseFile } from '../warehouse/open.ts'
-import { densityByAgent, keysReported } from '../warehouse/planning/planner-queries.ts'
+import { densityByAgent } from '../warehouse/planning/planner-queries.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFile, withLiterals } from '../warehouse/sql-files.ts'
 import { latest, SLOW, STATE } from './latest.ts'
@@ -264,8 +263,5 @@ async function workspaceFigures(rows: Rows): Promise<Map<string, WorkspaceFigure
 async function newConversations(rows: Rows, workspaceId: string, nowMs: number): Promise<QuotaOutlook> {
   const reader = { rows: <R>(sql: string, params: Params = {}) => rows<R>(withLiterals(sql, params)) }
   const densities = await densityByAgent(reader, workspaceId, nowMs)
-  return {
-    knownPerDay: knownPerDay([...densities.values()]),
-    periods: periodsOf(await keysReported(reader, workspaceId)),
-  }
+  return { knownPerDay: knownPerDay([...densities.values()]) }
 }

@@ -22,7 +22,6 @@ export const QUESTIONS: Record<string, Question> = {
   seenThrough: (facts, nowMs) => facts.seenThrough(nowMs),
   densities: (facts, nowMs) => facts.densities(nowMs),
   reportedPeriods: facts => facts.reportedPeriods(),
-  keysReported: facts => facts.keysReported(),
   periodSinceMs: async facts => Promise.all((await facts.reportedPeriods()).map(({ key }) => facts.periodSinceMs(key))),
   fullWindows: facts => facts.fullWindows(),
   storedByDay: facts => facts.storedByDay(),
@@ -36,7 +35,7 @@ export const QUESTIONS: Record<string, Question> = {
 }
 
 /** Answers whose order means something. */
-const ORDERED = new Set(['reportedPeriods', 'keysReported', 'periodSinceMs', 'gaps', 'openWindows'])
+const ORDERED = new Set(['reportedPeriods', 'periodSinceMs', 'gaps', 'openWindows'])
 
 /** Rounds what is computed, and sorts what has no order. */
 function plain(value: unknown, isOrdered: boolean): unknown {

@@ -12,7 +12,7 @@ import { DAY, HOUR, MAX_CLOCK_SKEW_MS } from '../../src/core/time.ts'
 import type { PlanningFacts } from '../../src/steps/planning/facts.ts'
 import { drawsOf } from './draws.ts'
 import type { MemoryStore } from './memory-landing.ts'
-import { keysReported, reportedPeriods } from './memory-quota.ts'
+import { reportedPeriods } from './memory-quota.ts'
 import type { LoadedConversation, LoadedRequest, MemoryWarehouse } from './memory-warehouse.ts'
 
 const byAgent = <T extends { agentId: string }>(rows: Iterable<T>): Map<string, T[]> => {
@@ -301,7 +301,6 @@ export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): Pla
       }),
     densities: async nowMs => densities(warehouse, nowMs),
     reportedPeriods: async () => reportedPeriods(warehouse),
-    keysReported: async () => keysReported(warehouse),
     periodSinceMs: async key => {
       const since = warehouse.usages.filter(({ usage }) => key !== null && usage.periodKey === key)
       return since.length === 0 ? null : Math.min(...since.map(({ reportedMs }) => reportedMs))

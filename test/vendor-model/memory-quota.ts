@@ -1,17 +1,8 @@
-// The billing periods that the loaded pages of a history have reported, as `sql/planning/reported_periods` and `reported_keys` read them.
-import { FIRST_REPORTS, type KeyReports } from '../../src/core/quota/period-keys.ts'
+// The billing periods that the loaded pages of a history have reported, as `sql/planning/reported_periods` reads them.
 import { INCLUDED_SESSIONS, PACK_SESSIONS } from '../../src/core/quota/quota.ts'
 import type { ReportedPeriod } from '../../src/core/quota/quota-recovery.ts'
 import { DAY, MINUTE } from '../../src/core/time.ts'
 import type { LoadedRequest, MemoryWarehouse } from './memory-warehouse.ts'
-
-const sum = <T>(rows: readonly T[], of: (row: T) => number): number => rows.reduce((total, row) => total + of(row), 0)
-
-const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = (sorted.length - 1) / 2
-  return sorted.length === 0 ? 0 : (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2
-}
 
 /** The greatest of those that are known; null: none is. */
 const greatest = (...values: (number | null | undefined)[]): number | null => {
@@ -24,22 +15,13 @@ const least = (...values: (number | null | undefined)[]): number | null => {
   return known.length === 0 ? null : Math.min(...known)
 }
 
-/** Reports with a key, oldest first, each with the time at which its answer came. */
-function keyedReports({ usages, requests }: MemoryWarehouse, days: number) {
+/** Reports with a key, oldest first. */
+function keyedReports({ usages }: MemoryWarehouse, days: number) {
   const lastMs = usages.reduce((last, { reportedMs }) => Math.max(last, reportedMs), 0)
-  // A report does not name its request: of those that were sent at its moment, it may be the longest and the cheapest one.
-  const sent = new Map<number, { tookMs: number; billed: number }>()
-  for (const { sentMs, durationMs, billed } of requests) {
-    const { tookMs = 0, billed: least = Number.POSITIVE_INFINITY } = sent.get(sentMs) ?? {}
-    sent.set(sentMs, { tookMs: Math.max(tookMs, durationMs), billed: Math.min(least, billed ?? 0) })
-  }
   return usages
     .filter(({ usage, reportedMs }) => usage.periodKey !== null && reportedMs >= lastMs - days * DAY)
     .sort((a, b) => a.reportedMs - b.reportedMs)
-    .map(({ reportedMs, usage }) => {
-      const { tookMs = 0, billed = 0 } = sent.get(reportedMs) ?? {}
-      return { key: usage.periodKey!, reportedMs, usage, cameMs: reportedMs + tookMs, alone: billed }
-    })
+    .map(({ reportedMs, usage }) => ({ key: usage.periodKey!, reportedMs, usage }))
 }
 
 type KeyedReport = ReturnType<typeof keyedReports>[number]
@@ -143,41 +125,4 @@ export function reportedPeriods(warehouse: MemoryWarehouse): ReportedPeriod[] {
     .slice(0, KEYS)
     .sort((a, b) => a.amongNewest - b.amongNewest || a.sinceMs - b.sinceMs || order(a.key, b.key))
     .map(({ amongNewest: _, ...period }) => period)
-}
-
-export function keysReported(warehouse: MemoryWarehouse): KeyReports[] {
-  const reports = keyedReports(warehouse, 200)
-  const usedOf = ({ usage }: KeyedReport): number | null => {
-    const { billableUsedThisPeriod: used, includedQuota: included, billableRemainingThisPeriod: left } = usage
-    return used ?? (included !== null && left !== null ? included - left : null)
-  }
-  const found = [...byKey(reports)].flatMap(([key, own]) => {
-    const sinceMs = own[0]!.reportedMs
-    if (own.length < 2) return []
-    const since = warehouse.requests.filter(({ sentMs }) => sentMs >= sinceMs)
-    const untilMs = own.at(FIRST_REPORTS - 1)?.reportedMs ?? Number.POSITIVE_INFINITY
-    const bounds = own.flatMap(report => {
-      const used = usedOf(report)
-      if (used === null || report.reportedMs > untilMs) return []
-      const begun = since.filter(({ sentMs }) => sentMs <= report.cameMs)
-      const ended = since.filter(one => one.sentMs + one.durationMs <= report.reportedMs)
-      const least = used - sum(begun, one => one.billed ?? 0)
-      const alone = report.cameMs > report.reportedMs ? report.alone : 0
-      const most = used - sum(ended, one => one.billed ?? 0) - alone
-      return [{ reportedMs: report.reportedMs, least, most }]
-    })
-    const lacks = bounds.map(({ reportedMs, most }) =>
-      bounds.reduce((lack, one) => (one.reportedMs <= reportedMs ? Math.max(lack, one.least - most) : lack), 0),
-    )
-    const used = own.flatMap(report => usedOf(report) ?? [])
-    return [
-      {
-        ...{ key, sinceMs, untilMs: own.at(-1)!.reportedMs },
-        mostUsed: used.length === 0 ? null : Math.max(...used),
-        carried: bounds.length === 0 ? null : Math.max(...bounds.map(({ most }) => most)),
-        behind: median(lacks),
-      },
-    ]
-  })
-  return found.sort((a, b) => a.sinceMs - b.sinceMs || order(a.key, b.key))
 }

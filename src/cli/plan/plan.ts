@@ -13,7 +13,6 @@ import { type Estimate, PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import type { PlannedWindow } from '../../core/planning/planner.ts'
 import { layoutOf, priceLines } from '../../core/planning/price-text.ts'
 import { isById } from '../../core/planning/windows.ts'
-import { DAY } from '../../core/time.ts'
 import { count, counted, range, utc } from '../../core/words.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
@@ -89,15 +88,10 @@ function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget): strin
 }
 
 /** States which length of a billing period the reserve assumes, since the vendor does not report when a period ends. */
-function periodLine({ plan, governor }: Prepared): string[] {
-  if (!governor.quota.known) return []
-  const { periodLengthMs } = plan.outlook
-  return [
-    periodLengthMs === null
-      ? `The vendor does not report the length of a billing period; ${PERIOD_DAYS} days are assumed.`
-      : `Billing periods have lasted about ${counted(Math.round(periodLengthMs / DAY), 'day')} so far.`,
-  ]
-}
+const periodLine = ({ governor }: Prepared): string[] =>
+  governor.quota.known
+    ? [`The vendor does not report the length of a billing period; ${PERIOD_DAYS} days are assumed.`]
+    : []
 
 const resourceLine = (resourceRequests: number): string[] =>
   resourceRequests === 0

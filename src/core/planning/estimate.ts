@@ -124,20 +124,11 @@ export function layOut(
   }
 }
 
-/** The running period as far as it is known: the vendor does not report when periods begin. */
-export interface PeriodAge {
-  /** Time since the period's first report; null: not known. */
-  ageMs: number | null
-  /** Length of earlier periods; null: none was observed. */
-  lengthMs: number | null
-}
-
-/** Assumed length of a period where none was observed from beginning to end. */
+/** Assumed length of a billing period, which the vendor does not report. */
 export const PERIOD_DAYS = 31
 
-/** Remaining days of the period, at least one. */
-const daysLeft = ({ ageMs, lengthMs }: PeriodAge): number =>
-  Math.max(1, ((lengthMs ?? PERIOD_DAYS * DAY) - (ageMs ?? 0)) / DAY)
+/** Remaining days of the period, at least one. `ageMs`: time since its first report; null: not known. */
+const daysLeft = (ageMs: number | null): number => Math.max(1, PERIOD_DAYS - (ageMs ?? 0) / DAY)
 
 /** How many sessions new conversations are expected to use per day. */
 export interface Outlook {
@@ -145,11 +136,9 @@ export interface Outlook {
   knownPerDay: number
   /** Agents of which nothing was read when the run was planned, with the rate that the run has seen; null: none yet. */
   learned: readonly { agentId: string; perDay: number | null; conversations: number }[]
-  /** How long a period lasts, ms; null: 31 days are assumed. */
-  periodLengthMs: number | null
 }
 
-export const NO_OUTLOOK: Outlook = { knownPerDay: 0, learned: [], periodLengthMs: null }
+export const NO_OUTLOOK: Outlook = { knownPerDay: 0, learned: [] }
 
 /** Reserved for new conversations if no share is configured, even if fewer are expected: agents may become busier. */
 const USUAL_SHARE = 0.1
@@ -180,7 +169,7 @@ export function projectedSessions(outlook: Outlook, ageMs: number | null, begun 
     conversations,
   )
   const all = outlook.knownPerDay + perDay * (1 + begun / Math.max(1, read.length))
-  return Math.ceil(all * daysLeft({ ageMs, lengthMs: outlook.periodLengthMs }))
+  return Math.ceil(all * daysLeft(ageMs))
 }
 
 /**
@@ -195,8 +184,7 @@ export function headReserve(options: {
   share: number | null
 }): number {
   const { outlook, begun, ageMs, includedSessions, share } = options
-  const { periodLengthMs: lengthMs } = outlook
-  const rest = Math.min(1, daysLeft({ ageMs, lengthMs }) / daysLeft({ ageMs: 0, lengthMs }))
+  const rest = Math.min(1, daysLeft(ageMs) / PERIOD_DAYS)
   const configured = Math.ceil(includedSessions * (share ?? USUAL_SHARE) * rest)
   if (share !== null) return configured
   return Math.min(includedSessions, Math.max(configured, projectedSessions(outlook, ageMs, begun)))

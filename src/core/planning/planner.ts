@@ -15,7 +15,6 @@ import {
   estimateRange,
   knownPerDay,
   type Outlook,
-  type PeriodAge,
   totalOf,
 } from './estimate.ts'
 import {
@@ -95,7 +94,6 @@ export interface PlanOptions {
   maxPage: number
   idsPerRequest: number
   requestsPerHour: number
-  period: PeriodAge
 }
 
 /** Conversations that may have changed or been missed, and are worth their price. */
@@ -344,7 +342,6 @@ function outlookOf(agents: readonly AgentFacts[], options: PlanOptions): Outlook
       perDay: null,
       conversations: 0,
     })),
-    periodLengthMs: options.period.lengthMs,
   }
 }
 

@@ -10,7 +10,6 @@
 //
 // Two periods of the same key can compete: a report of a used-up quota that our own use does not explain may be a mistake, and so may one of
 // less than half. If periods have keys, a lower count is believed only from a probe.
-import { countGoesOn, FIRST_REPORTS } from './period-keys.ts'
 import {
   type BilledAnswer,
   countBilled,
@@ -76,7 +75,7 @@ export function applyUsage(quota: QuotaState, usage: ReportedUsage, answer: Bill
   const result = { ...settled, known: true, reportedAtMs: latestReport(quota, answer) }
   // The report may be late or about another period: sessions that are a guess are held back.
   const guessed = next.account.lag !== null || next.id !== id ? answer.billed - (answer.certain ?? answer.billed) : 0
-  return withContinuedCount(guessed > 0 ? holdPending(result, guessed, receivedAtMs) : result)
+  return guessed > 0 ? holdPending(result, guessed, receivedAtMs) : result
 }
 
 /** The id of the period that an answer reports. */
@@ -170,13 +169,7 @@ function withElected(quota: QuotaState, periods: readonly Period[]): QuotaState 
   const others = periods.filter(isKept).map(withoutRequests)
   const elected = { ...quota, ...byId.get(known)!, others, rivals }
   if (known === quota.id) return elected
-  const left = byId.get(quota.id)!
-  const usedSessions = left.account.report?.usedSessions ?? left.usedSessions
-  return {
-    ...elected,
-    others: others.map(period => (period.id === quota.id ? { ...period, doubts: 0 } : period)),
-    previous: elected.key === quota.key ? null : { usedSessions, sinceMs: left.sinceMs },
-  }
+  return { ...elected, others: others.map(period => (period.id === quota.id ? { ...period, doubts: 0 } : period)) }
 }
 
 /** The requests are those of the known period's account. */
@@ -184,15 +177,6 @@ const withoutRequests = (period: Period): Period => ({
   ...period,
   account: { ...period.account, recent: [], lag: null },
 })
-
-/** If the count of the previous key continues under the current key, both name one period, which began with the previous key. */
-function withContinuedCount(quota: QuotaState): QuotaState {
-  const { previous, carried, reports } = quota
-  if (!previous) return quota
-  if (countGoesOn(previous.usedSessions, carried))
-    return { ...quota, sinceMs: previous.sinceMs ?? quota.sinceMs, previous: null }
-  return reports < FIRST_REPORTS ? quota : { ...quota, previous: null }
-}
 
 /** What a lease knows of the billing period that its sessions belong to. */
 export interface GrantedPeriod {

@@ -24,7 +24,7 @@ export interface ReportedPeriod {
 const REPORTS_OF_A_PERIOD = 10
 
 function periodFrom(reported: ReportedPeriod): Period {
-  const { ownSessions, certainSessions, reportedAtMs: _at, ...period } = reported
+  const { ownSessions, certainSessions, reports, reportedAtMs: _at, ...period } = reported
   return {
     ...NOTHING_REPORTED,
     ...period,
@@ -34,7 +34,7 @@ function periodFrom(reported: ReportedPeriod): Period {
     includedSessions: period.includedSessions ?? INCLUDED_SESSIONS,
     isIncludedReported: period.includedSessions !== null,
     ownBefore: ownSessions,
-    doubts: period.reports > REPORTS_OF_A_PERIOD ? MAX_DOUBTS + 1 : 0,
+    doubts: reports > REPORTS_OF_A_PERIOD ? MAX_DOUBTS + 1 : 0,
   }
 }
 

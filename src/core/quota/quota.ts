@@ -1,7 +1,6 @@
 // The quota: how many billable sessions may still be exported in the billing period. Usage only grows within a period, so the highest
 // report is believed; sessions that our own answers billed and that the report lacks are added (usage-account.ts). Of contradicting
 // numbers the one that leaves the fewest sessions counts. billing-period.ts decides which period an answer reports.
-import { FIRST_REPORTS } from './period-keys.ts'
 import type { ReportedUsage } from './reported-usage.ts'
 import {
   applyReport,
@@ -24,9 +23,6 @@ export interface Period {
   usedSessions: number
   /** The highest reported usage; 0: none. */
   mostReported: number
-  /** Number of reports with a usage, and the highest usage by others in the first of them. */
-  reports: number
-  carried: number
   includedSessions: number
   /** False while `includedSessions` is assumed: from the API document or the period before. */
   isIncludedReported: boolean
@@ -64,8 +60,6 @@ export interface QuotaState extends Period {
   votes: readonly Vote[]
   /** True once more answers have named a period than `votes` holds. */
   isProved: boolean
-  /** Usage under the previous key; kept while the first reports under the current key may show that both name one period. */
-  previous: { usedSessions: number; sinceMs: number | null } | null
 }
 
 /** Times of an answer, ms, and the sessions that it billed. */
@@ -93,8 +87,6 @@ export const NOTHING_REPORTED: Period = {
   key: null,
   usedSessions: 0,
   mostReported: 0,
-  reports: 0,
-  carried: 0,
   includedSessions: INCLUDED_SESSIONS,
   isIncludedReported: false,
   overageSessions: 0,
@@ -114,13 +106,12 @@ export const newQuota = (): QuotaState => ({
   rivals: [],
   votes: [],
   isProved: false,
-  previous: null,
 })
 
 /** The known period alone. */
 export const periodOf = (quota: QuotaState): Period => {
   const { known: _known, reportedAtMs: _at, pending: _held, others: _others, rivals: _rivals, ...rest } = quota
-  const { votes: _votes, isProved: _proved, previous: _previous, ...period } = rest
+  const { votes: _votes, isProved: _proved, ...period } = rest
   return period
 }
 
@@ -164,15 +155,12 @@ export function countReport(period: Period, usage: ReportedUsage, answer: Billed
   const used = reportedUsed(usage, includedSessions)
   const request = { sentAtMs, receivedAtMs, sessions: certain, unseen: unseen + heldSessions }
   const account = used === null ? period.account : applyReport(period.account, used, request)
-  const carried = (used ?? 0) - account.own - heldSessions
   return {
     ...period,
     key: usage.periodKey ?? period.key,
     account,
     usedSessions: Math.max(period.usedSessions, used ?? 0, certainSessions(account)),
     mostReported: Math.max(period.mostReported, used ?? 0),
-    reports: period.reports + (used === null ? 0 : 1),
-    carried: period.reports < FIRST_REPORTS ? Math.max(period.carried, carried) : period.carried,
     includedSessions,
     isIncludedReported: period.isIncludedReported || usage.includedQuota !== null,
     overageSessions: Math.max(period.overageSessions, usage.overageUsedThisPeriod ?? 0),

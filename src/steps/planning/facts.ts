@@ -36,7 +36,6 @@ const QUERIES = {
   seenThrough: planner.seenThrough,
   densities: planner.densityByAgent,
   reportedPeriods: quota.reportedPeriods,
-  keysReported: quota.keysReported,
   periodSinceMs: quota.periodSinceMs,
   fullWindows: fullExports.fullWindows,
   droppedFullsMs: fullExports.droppedFullsMs,

@@ -16,7 +16,6 @@ import { agentBackoffUntilMs, isBackingOff } from '../../core/planning/gaps.ts'
 import { conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
 import { type PlanOptions, planWindows } from '../../core/planning/planner.ts'
 import type { ClockReading } from '../../core/planning/unpassed-time.ts'
-import { lengthOf, periodsOf } from '../../core/quota/period-keys.ts'
 import type { QuotaState } from '../../core/quota/quota.ts'
 import { recoverQuota } from '../../core/quota/quota-recovery.ts'
 import { DAY, MAX_CLOCK_SKEW_MS, momentText } from '../../core/time.ts'
@@ -283,18 +282,16 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
   // A head window must end before the conversations that the mirror may still lack.
   const settleMs = Math.max(settings.settleMs, settings.mirrorLagMs)
   const { quota } = governor
-  const periods = periodsOf(await facts.keysReported())
-  const named = periods.find(({ keys }) => quota.key !== null && keys.includes(quota.key))
-  const since = named?.sinceMs ?? (await facts.periodSinceMs(quota.key))
+  const since = await facts.periodSinceMs(quota.key)
   const refreshes = await planRefresh({
     dependencies: fetching,
     request,
-    quota: { includedSessions: quota.includedSessions, periodSinceMs: since },
+    includedSessions: quota.includedSessions,
     nowMs,
     waiting: fetching.pending.all().length,
   })
   const windows = await knownWindows(fetching, { latestMs: fetching.clock.latestAt(localMs), settleMs }, nowMs)
-  const spentOnGaps = await facts.billedForGaps(since ?? nowMs - PERIOD_DAYS * DAY)
+  const spentOnGaps = await facts.billedForGaps(nowMs - PERIOD_DAYS * DAY)
   const droppedMs = request.dropFull ? nowMs - 1 : await facts.droppedFullsMs()
   const unfinished = unfinishedFulls(windows, { agents, request, droppedMs })
   const densities = await facts.densities(nowMs)
@@ -323,10 +320,6 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
     maxPage: settings.maxPage,
     idsPerRequest: settings.maxPage,
     requestsPerHour: governor.rateLimit.requestsPerHour,
-    period: {
-      ageMs: since === null ? null : nowMs - since,
-      lengthMs: lengthOf(periods),
-    },
   })
   const isBegun = request.consented !== false || !needsConsent(plan, quota.includedSessions)
   if (request.dropFull && isBegun) await drop(fetching, request.run, nowMs - 1)

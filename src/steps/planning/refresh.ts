@@ -19,16 +19,11 @@ const SAMPLES_PER_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
 /** Ranges read again with each sample although nothing suggests that they hide conversations. */
 const SAMPLED_RANGES = 5
 
-interface Quota {
-  includedSessions: number
-  /** When the vendor first reported the period, ms; null: unknown. */
-  periodSinceMs: number | null
-}
-
 interface RefreshContext {
   dependencies: Pick<StepsDependencies, 'settings'> & { facts: PlanningFacts }
   request: SyncRequest
-  quota: Quota
+  /** Included sessions of the billing period. */
+  includedSessions: number
   nowMs: number
 }
 
@@ -77,17 +72,17 @@ async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
 }
 
 async function sampleIds(asking: RefreshContext, dueMs: number): Promise<ConversationKey[]> {
-  const { dependencies, quota, nowMs } = asking
+  const { dependencies, includedSessions, nowMs } = asking
   const { settings, facts } = dependencies
-  const count = Math.floor((quota.includedSessions * settings.sampleShare) / SAMPLES_PER_PERIOD)
+  const count = Math.floor((includedSessions * settings.sampleShare) / SAMPLES_PER_PERIOD)
   if (count < 1 || nowMs < dueMs) return []
   const seed = Math.floor(nowMs / SAMPLE_EVERY_MS)
   return facts.randomIds({ readBeforeMs: nowMs - settings.quietMs, count, seed })
 }
 
-/** Ranges to read again, and the sessions that re-reads may still spend in this period. */
+/** Ranges to read again, and the sessions that re-reads may still spend: a share of the quota in any 31 days. */
 async function rangesToReread(
-  { dependencies, quota, nowMs }: RefreshContext,
+  { dependencies, includedSessions, nowMs }: RefreshContext,
   sampling: boolean,
 ): Promise<Pick<RefreshRequest, 'ranges' | 'budgetSessions' | 'late'>> {
   const { settings, facts } = dependencies
@@ -104,8 +99,8 @@ async function rangesToReread(
   })
   const ranges = [...shifted, ...hiding]
   if (ranges.length === 0) return none
-  const spent = await facts.billedByRereads(quota.periodSinceMs ?? nowMs - PERIOD_DAYS * DAY)
-  const budget = Math.floor(quota.includedSessions * settings.rereadShare)
+  const spent = await facts.billedByRereads(nowMs - PERIOD_DAYS * DAY)
+  const budget = Math.floor(includedSessions * settings.rereadShare)
   return { ranges, budgetSessions: Math.max(0, budget - spent), late }
 }
 

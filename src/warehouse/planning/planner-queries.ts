@@ -6,7 +6,6 @@ import type { Density } from '../../core/planning/estimate.ts'
 import { backoffUntilMs, MAX_IDLE_PAGES } from '../../core/planning/no-progress.ts'
 import { observedSince } from '../../core/planning/planner.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
-import { FIRST_REPORTS, type KeyReports } from '../../core/quota/period-keys.ts'
 import { INCLUDED_SESSIONS, PACK_SESSIONS } from '../../core/quota/quota.ts'
 import type { ReportedPeriod } from '../../core/quota/quota-recovery.ts'
 import { iso, type Writer } from '../connection.ts'
@@ -151,7 +150,3 @@ export async function periodSinceMs(
   )
   return row!.since
 }
-
-/** Reports by key, oldest first, without keys that only one answer has reported: that may have been a mistake. */
-export const keysReported = ({ rows }: Pick<Writer, 'rows'>, workspaceId: string): Promise<KeyReports[]> =>
-  rows(sqlFile('planning/reported_keys'), { workspace: workspaceId, first_reports: FIRST_REPORTS })

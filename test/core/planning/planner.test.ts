@@ -42,7 +42,6 @@ const planned = (given: Partial<PlanOptions> = {}): Plan =>
     maxPage: 100,
     idsPerRequest: 100,
     requestsPerHour: 1_500,
-    period: { ageMs: null, lengthMs: null },
     ...given,
   })
 

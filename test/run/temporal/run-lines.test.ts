@@ -46,7 +46,6 @@ function preparedFor(...days: number[]): Prepared {
       idsPerRequest: 100,
       requestsPerHour: 1_500,
     },
-    period: { ageMs: null, lengthMs: null },
   })
   return { plan, governor: newGovernor(), agents: [], pagesWaiting: 0, plannedAtMs: 0, aheadMs: 0 }
 }
