@@ -11,7 +11,7 @@ export const PAGE_RECORDS: readonly RecordType[] = [conversation, ...RESOURCES.m
 export const RECORD_TYPES: readonly RecordType[] = [...PAGE_RECORDS, ...EVENT_RECORDS]
 
 /**
- * Incremented when the catalog or inspection changes. A page that landed under an older version is inspected again before it is loaded,
- * because a path that was unknown then may be declared now.
+ * Incremented when the catalog or inspection changes. Records of a page that landed under an older version are coerced, because a path that
+ * was unknown then may be declared now.
  */
-export const CATALOG_VERSION = 8
+export const CATALOG_VERSION = 9

@@ -2,7 +2,7 @@
 
 import { isTooDeepAround } from '../catalog/inspection/inspect.ts'
 import { isById, type Resource } from '../catalog/resources/resource.ts'
-import { describeNonJson, isPlainText, type JsonBody, parseBody, parseShape } from '../json/body.ts'
+import { describeNonJson, type JsonBody, parseBody } from '../json/body.ts'
 import { readExactly, TooDeep } from '../json/exact-json.ts'
 import {
   type ExportEnvelope,
@@ -23,10 +23,7 @@ export interface ExportAnswer {
   invalidUtf8: boolean
   /** True where the envelope, apart from the records, is nested too deeply for DuckDB. */
   isTooDeepAround: boolean
-  /** The envelope; its `data` was parsed for its shape only, so texts and keys beyond ASCII may be garbled there. */
   envelope: ExportEnvelope
-  /** The records with every text as sent; parses the body again if needed. */
-  records(): readonly unknown[]
 }
 
 /** An answer without its body, which may contain secrets. */
@@ -43,18 +40,12 @@ export type ResourceAnswer = RedactedAnswer<ResourceEnvelope | null>
 
 export function readExportAnswer(sent: Sent, asked: RequestContext, selected: boolean): ExportAnswer {
   const exchange = requireComplete(sent, asked)
-  const quick = requireJson(exchange, asked, parseShape)
-  const envelope = documented(exchange, asked, () => readExportEnvelope(quick.value, { selected }))
-  const exactly = () => readExportEnvelope(requireJson(exchange, asked).value, { selected })
-  const { nextCursor, usage, bill } = envelope
-  const texts = [nextCursor, usage?.periodKey, bill?.logId, bill?.summary]
-  const isRead = quick.exact || texts.every(text => isPlainText(text ?? ''))
+  const { value, invalidUtf8 } = requireJson(exchange, asked)
   return {
     exchange,
-    invalidUtf8: quick.invalidUtf8,
-    isTooDeepAround: isTooDeepAround(quick.value, 'data'),
-    envelope: isRead ? envelope : exactly(),
-    records: () => (quick.exact ? envelope : exactly()).data,
+    invalidUtf8,
+    isTooDeepAround: isTooDeepAround(value, 'data'),
+    envelope: documented(exchange, asked, () => readExportEnvelope(value, { selected })),
   }
 }
 
@@ -138,8 +129,8 @@ const TOKEN_PATH = '(API token)'
 /** One path per masked token. */
 export const maskedPaths = ({ tokensMasked = 0 }: Exchange): string[] => Array<string>(tokensMasked).fill(TOKEN_PATH)
 
-function requireJson(exchange: Exchange, asked: RequestContext, parse = parseBody): JsonBody {
-  const json = parse(exchange.body)
+function requireJson(exchange: Exchange, asked: RequestContext): JsonBody {
+  const json = parseBody(exchange.body)
   if (!json) throw unreadable(asked, exchange, describeNonJson(exchange.body))
   return json
 }

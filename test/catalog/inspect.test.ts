@@ -7,7 +7,7 @@ const inspect = compileInspection(conversation)
 /** The notes on these records, converted to JSON and back, because a page's head stores them as JSON. */
 const notesOf = (...records: unknown[]): PageNotes => JSON.parse(JSON.stringify(inspect(records))) as PageNotes
 
-const NOTHING: PageNotes = { unknown: {}, mismatched: {}, zeroTimes: {}, unreadTimes: {}, awkward: [] }
+const NOTHING: PageNotes = { unknown: {}, mismatched: {}, unread: [], awkward: [] }
 
 const parsed = (text: string): unknown => JSON.parse(text)
 
@@ -103,7 +103,12 @@ describe('an inspection', () => {
       { ID: 'c', resolvedAt: 0, csat: { submittedAt: '0' } },
       { ID: 'd', resolvedAt: 0, messagesNum: 0 },
     )
-    expect(notes).toEqual({ ...NOTHING, zeroTimes: { resolvedAt: 2, 'csat.submittedAt': 1 } })
+    const zero = { issue: 'time is zero', declared: 'time' }
+    const unread = [
+      { path: 'resolvedAt', ...zero, seen: 'number', count: 2 },
+      { path: 'csat.submittedAt', ...zero, seen: 'string', count: 1 },
+    ]
+    expect(notes).toEqual({ ...NOTHING, unread })
     expect(needsCoercion(notes)).toBe(false)
   })
 

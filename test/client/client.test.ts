@@ -46,7 +46,7 @@ describe('an export', () => {
       sentAtMs: 5_000,
       receivedAtMs: 5_250,
     })
-    expect(answer.records()).toEqual(PAGE.data)
+    expect(answer.envelope.data).toEqual(PAGE.data)
     expect(answer.invalidUtf8).toBe(false)
     expect(answer.envelope).toMatchObject({ hasMore: true, nextCursor: 'next+/=', scanned: 3 })
   })
@@ -57,7 +57,7 @@ describe('an export', () => {
     const { client } = await clientFor([bytes(body, 'application/json')])
     const answer = await client.exportConversations({ agentId: 'a1', query: {} })
     expect(answer.invalidUtf8).toBe(true)
-    expect(answer.records()).toEqual([{ ID: 'c1', userName: 'Zo\ufffd 🌍' }])
+    expect(answer.envelope.data).toEqual([{ ID: 'c1', userName: 'Zo\ufffd 🌍' }])
     expect(answer.exchange.body.equals(body)).toBe(true)
   })
 

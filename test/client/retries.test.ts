@@ -25,7 +25,7 @@ describe('a transient fault', () => {
     const { client, server } = await clientFor([fault, json(PAGE)], { timeoutMs })
     const { attempts, outcomes } = observer()
     const answer = await client.exportConversations({ ...page, attempts })
-    expect(answer.records()).toEqual(PAGE.data)
+    expect(answer.envelope.data).toEqual(PAGE.data)
     expect(server.requests).toHaveLength(2)
     expect(outcomes).toMatchObject([
       { attempt: 1, ...outcome },

@@ -29,7 +29,7 @@ describe('a request that is refused with 401', () => {
     const { seen, rereadToken } = source(NEW_TOKEN)
     const { client, server } = await clientFor([refusal(), json(PAGE)], { rereadToken })
     const { attempts, outcomes } = observer()
-    expect((await client.exportConversations({ ...page, attempts })).records()).toEqual(PAGE.data)
+    expect((await client.exportConversations({ ...page, attempts })).envelope.data).toEqual(PAGE.data)
     expect(outcomes).toMatchObject([{ status: 401, error: 'API_UNAUTHORIZED' }, { status: 200 }])
     await client.exportConversations(page)
     expect(sent(server.requests)).toEqual([TOKEN, NEW_TOKEN, NEW_TOKEN])

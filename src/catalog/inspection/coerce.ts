@@ -57,7 +57,7 @@ function coerceField(field: Field, value: unknown, path: string, found: Findings
     found.issues.push(misfit(path, field, value))
     return { kept: null, spare: value }
   }
-  if (field.kind === 'scalar' && mayHoldUnread(field)) found.issues.push(...unreadValues(field, value, path))
+  if (value !== null && field.kind === 'scalar' && mayHoldUnread(field)) found.issues.push(...unreadValues(field, value, path))
   if (value === null || value === undefined || field.kind === 'scalar' || field.kind === 'texts')
     return { kept: value, spare: undefined }
   if (field.kind === 'group') return coerceObject(field.fields, value as Json, `${path}.`, found)

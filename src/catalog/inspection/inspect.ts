@@ -5,19 +5,15 @@ import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
 import { type Field, type Fields, type RecordType, type Scalar, sentFields } from '../shape.ts'
 import { isCount, isExact, numberIn } from './numbers.ts'
 import { ELEMENT, isPlainKey } from './unknown-fields.ts'
-import { mayHoldUnread, UNREAD_TIME, type UnreadValue, unreadValues } from './unread-values.ts'
+import { mayHoldUnread, type UnreadValue, unreadValues } from './unread-values.ts'
 
 export interface PageNotes {
   /** Undeclared paths: the number of occurrences, and the JSON type of the first one. */
   unknown: Record<string, { count: number; seen: string }>
   /** Values of a wrong type: the file must take the tolerant path. */
   mismatched: Record<string, { count: number; declared: string; seen: string }>
-  /** Times that are 0, the vendor's "never": NULL in the warehouse. */
-  zeroTimes: Record<string, number>
-  /** Texts that are no readable time where one is expected: the text is kept, and the time is NULL. */
-  unreadTimes: Record<string, { count: number; declared: string; seen: string }>
-  /** Numbers that are no counts where one is expected, in elements of unknown shape. Absent where there are none. */
-  unreadCounts?: (UnreadValue & { count: number })[]
+  /** Values that are staged as they are, and are NULL in the column that expects a time or a count. */
+  unread: (UnreadValue & { count: number })[]
   /** Raw paths of keys that cannot be columns of the stage: the file must take the tolerant path. Not safe to show. */
   awkward: string[]
   /** Secrets that were removed before the page landed, by path. */
@@ -85,16 +81,9 @@ function noteMismatch(notes: PageNotes, path: string, field: Field, value: unkno
 }
 
 function noteUnread(notes: PageNotes, unread: UnreadValue): void {
-  const { path, issue, declared, seen } = unread
-  if (issue === UNREAD_TIME) {
-    notes.unreadTimes[path] ??= { count: 0, declared, seen }
-    notes.unreadTimes[path].count += 1
-    return
-  }
-  notes.unreadCounts ??= []
-  const known = notes.unreadCounts.find(other => other.path === path && other.issue === issue)
+  const known = notes.unread.find(({ path, issue }) => path === unread.path && issue === unread.issue)
   if (known) known.count += 1
-  else notes.unreadCounts.push({ ...unread, count: 1 })
+  else notes.unread.push({ ...unread, count: 1 })
 }
 
 function noteAwkward(notes: PageNotes, path: string): void {
@@ -143,7 +132,6 @@ function compileField(field: Field, path: string): (value: unknown, notes: PageN
     return (value, notes) => {
       if (!scalarFits(type, value)) noteMismatch(notes, path, field, value)
       else if (mayBeUnread) for (const unread of unreadValues(field, value, path)) noteUnread(notes, unread)
-      else if (type === 'time' && numberIn(value) === 0) notes.zeroTimes[path] = (notes.zeroTimes[path] ?? 0) + 1
     }
   }
   if (field.kind === 'texts') {
@@ -181,8 +169,7 @@ const bare = <T>(): Record<string, T> => Object.create(null) as Record<string, T
 export const emptyNotes = (): PageNotes => ({
   unknown: bare(),
   mismatched: bare(),
-  zeroTimes: bare(),
-  unreadTimes: bare(),
+  unread: [],
   awkward: [],
 })
 

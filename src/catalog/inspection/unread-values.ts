@@ -1,13 +1,14 @@
-// Values that hold no readable time or no count where one is expected, such as `next Monday`, the 30th of February, or half a message in an
-// element of unknown shape. They are kept as sent, are NULL as a time or a count, and are data issues.
+// Values that hold no readable time or no count where one is expected, such as 0 (the vendor's "never"), `next Monday`, the 30th of February,
+// or half a message in an element of unknown shape. They are NULL as a time or a count, and are data issues; texts are kept as sent.
 import { isMoment } from '../../core/time.ts'
 import { ExactNumber } from '../../json/exact-json.ts'
 import type { Lift, Scalar } from '../shape.ts'
-import { countIssue } from './numbers.ts'
+import { countIssue, numberIn } from './numbers.ts'
 import { ANY_KEY, ELEMENT } from './unknown-fields.ts'
 
-/** Name of a time that cannot be read in `_issues`. */
-export const UNREAD_TIME = 'no time that can be read'
+/** Names of times that cannot be read in `_issues`. */
+const ZERO_TIME = 'time is zero'
+const UNREAD_TIME = 'no time that can be read'
 
 export interface UnreadValue {
   path: string
@@ -21,8 +22,9 @@ const CHECKED: readonly Lift['type'][] = ['time', 'count']
 const liftsOf = (field: Scalar): readonly Lift[] =>
   (field.unnest?.lift ?? []).filter(({ type }) => CHECKED.includes(type))
 
-/** True for a field that may hold a time as text, itself or in its elements, or counts in its elements. */
-export const mayHoldUnread = (field: Scalar): boolean => field.type === 'moment' || liftsOf(field).length > 0
+/** True for a field that may hold a time, itself or in its elements, or counts in its elements. */
+export const mayHoldUnread = (field: Scalar): boolean =>
+  field.type === 'time' || field.type === 'moment' || liftsOf(field).length > 0
 
 /** A scalar as DuckDB's `->>` writes it; null for any other value and for an empty text. */
 function textOf(value: unknown): string | null {
@@ -48,6 +50,8 @@ function elementsOf(
 
 /** The unreadable times and counts in a value of this field. `path`: the field's path. */
 export function unreadValues(field: Scalar, value: unknown, path: string): UnreadValue[] {
+  if (field.type === 'time')
+    return numberIn(value) === 0 ? [{ path, issue: ZERO_TIME, declared: 'time', seen: seenAs(value) }] : []
   if (field.type === 'moment') {
     const issue = textOf(value) === null ? null : timeIssue(value)
     return issue === null ? [] : [{ path, issue, declared: 'moment', seen: seenAs(value) }]

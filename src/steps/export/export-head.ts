@@ -12,7 +12,6 @@ import { isReaskingIds } from '../../core/planning/window-ids.ts'
 import type { WindowQuery } from '../../core/planning/window-query.ts'
 import { type PageFacts, restartPoint, secondOf, type WindowProgress } from '../../core/planning/windows.ts'
 import { EARLIEST_MS, readTime } from '../../core/time.ts'
-import { isPlainText } from '../../json/body.ts'
 import type { PageHead } from '../../landing/page.ts'
 import { type Heading, pageHead } from '../page-head.ts'
 
@@ -46,11 +45,8 @@ function isAskedFor({ fromTs = 0, toTs = Number.POSITIVE_INFINITY }: WindowQuery
 export const textQuery = (query: WindowQuery): Record<string, string> =>
   Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
 
-/** Inspects the envelope's records, in which keys beyond ASCII are garbled; if a noted path has such a key, inspects the records as sent. */
 function inspected(answer: ExportAnswer): PageNotes {
-  const quick = inspect(answer.envelope.data)
-  const isPlain = [...Object.keys(quick.unknown), ...quick.awkward].every(isPlainText)
-  const notes = isPlain ? quick : inspect(answer.records())
+  const notes = inspect(answer.envelope.data)
   if (answer.isTooDeepAround) notes.awkward.push(TOO_DEEP_AROUND)
   if (answer.invalidUtf8) notes.awkward.push('(bytes that are no UTF-8)')
   const masked = maskedPaths(answer.exchange)
@@ -95,7 +91,7 @@ export function exportHead(
     atMs: fetching.clock.at(exchange.sentAtMs),
     firstTsMs: isOutOfRange ? null : (times[0] ?? null),
     lastTsMs: isOutOfRange ? null : restartPoint(progress.window, times),
-    missing: missingIds(query.convoIds, query.convoIds ? answer.records() : []),
+    missing: missingIds(query.convoIds, envelope.data),
     ...(query.convoIds
       ? { askedBefore: progress.asked, ...(isReaskingIds(progress) && { again: true }) }
       : {

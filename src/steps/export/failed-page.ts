@@ -62,7 +62,6 @@ const emptyAnswer = (exchange: Exchange, scanned: number | null): ExportAnswer =
     source: null,
     query: null,
   },
-  records: () => [],
 })
 
 const failureOf = ({ error, query, progress, pageSessions, nowMs }: FailedPage): PageFailure => {

@@ -267,7 +267,7 @@ async function requestEmptyWindow(
 
 /** If the vendor ignores ranges, an empty window returns conversations. They land as selected ones, since they may be billed. */
 async function landUnasked(fetching: Fetching, agentId: string, grant: Grant, answer: ExportAnswer): Promise<void> {
-  const ids = answer.records().flatMap(record => (record as { ID?: unknown } | null)?.ID ?? [])
+  const ids = answer.envelope.data.flatMap(record => (record as { ID?: unknown } | null)?.ID ?? [])
   if (ids.length === 0) return
   const convoIds = ids.map(String)
   const openedAtMs = fetching.clock.at(answer.exchange.sentAtMs)

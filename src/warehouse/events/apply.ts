@@ -5,12 +5,11 @@
 // An event that cannot be loaded completely is stored in `webhook_events` alone, and quarantined with the reason.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { webhookEvent } from '../../catalog/events/event-records.ts'
-import { emptyNotes } from '../../catalog/inspection/inspect.ts'
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { iso, type Writer } from '../connection.ts'
 import { quarantine } from '../load/bookkeeping.ts'
-import { coercedFindings, removedSecrets, writeFindings } from '../load/findings.ts'
+import { coercedFindings, writeFindings } from '../load/findings.ts'
 import { mergeStage, resolveVersions } from '../load/merge.ts'
 import { isAboutRecords, safeReason } from '../load/quarantine-reason.ts'
 import { fillIncoming } from '../load/stage.ts'
@@ -79,10 +78,8 @@ async function writeEventFindings(
     .map(found => {
       const { event } = found
       const page = { address: event.file, head: { sentAtServerMs: event.receivedMs } }
-      const { drift, issues } = coercedFindings(emptyNotes(), found)
       // Removed secrets are reported once, with the event's own record.
-      const removed = record === webhookEvent ? removedSecrets(event.removed) : []
-      return { page, findings: { drift, issues: [...issues, ...removed] } }
+      return { page, findings: coercedFindings(found, record === webhookEvent ? event.removed : null) }
     })
     .filter(({ findings: { issues, drift } }) => issues.length + drift.length > 0)
   await writeFindings(context.writer, { workspaceId: context.workspaceId, record, files })

@@ -1,7 +1,7 @@
 // Prepares a batch: decides which files are staged as they landed, which are coerced first, and which undeclared paths the
 // schema includes.
 import { conversation } from '../../catalog/conversation/conversation.ts'
-import { compileInspection, isTooDeepAround, needsCoercion, TOO_DEEP_AROUND } from '../../catalog/inspection/inspect.ts'
+import { needsCoercion } from '../../catalog/inspection/inspect.ts'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { type CoercedFile, removeCoerced, writeCoerced } from '../temporary-files.ts'
@@ -12,21 +12,8 @@ import type { LoadablePage, LoadContext } from './load-input.ts'
 import { LoadFault } from './quarantine-reason.ts'
 import type { StageSource } from './stage.ts'
 
-const inspect = compileInspection(conversation)
-
 /** True for records whose pages DuckDB reads as they landed. All other records are few, and are coerced first. */
 const isStagedAsLanded = (record: RecordType): boolean => record === conversation
-
-/** Inspects a page again if it landed under an older catalog: what was unknown then may be declared now. */
-async function reinspected(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadablePage> {
-  if (page.head.catalogVersion === CATALOG_VERSION || !isStagedAsLanded(record)) return page
-  // A refusal has no records, and may not be JSON.
-  if (page.head.facts?.returned === 0) return page
-  const body = JSON.parse(new TextDecoder().decode(await context.readBody(page.address))) as { data: unknown[] }
-  const notes = inspect(body.data)
-  if (isTooDeepAround(body, 'data')) notes.awkward.push(TOO_DEEP_AROUND)
-  return { ...page, head: { ...page.head, notes } }
-}
 
 /** True if a path of the page differs only by case from one in `taken`: they cannot both be columns, so the later page is coerced. */
 function clashes(taken: Map<string, string>, page: LoadablePage): boolean {
@@ -100,7 +87,7 @@ export async function addCoerced(
     records: records.length,
     coerced: true,
     unreadable,
-    findings: withCutOff(page, batch.record, coercedFindings(head.notes, coerced)),
+    findings: withCutOff(page, batch.record, coercedFindings(coerced, head.notes.removed)),
   })
   for (const copy of await writeCoerced(context.temporaryFolder, records)) {
     batch.coercedFiles.push(copy)
@@ -129,9 +116,12 @@ export function withQuarantined(found: CoercedPage, reasons: ReadonlyMap<number,
   }
 }
 
-/** True if a page cannot be staged as it landed. */
-const mustBeCoerced = ({ record }: Batch, { head }: LoadablePage): boolean =>
-  !isStagedAsLanded(record) || needsCoercion(head.notes)
+/** True if a page cannot be staged as it landed. What was unknown to the older catalog that inspected it may be declared now. */
+function mustBeCoerced({ record }: Batch, { head }: LoadablePage): boolean {
+  const isOlder = head.catalogVersion !== CATALOG_VERSION
+  // A refusal has no records, and may not be JSON.
+  return !isStagedAsLanded(record) || (isOlder && head.facts?.returned !== 0) || needsCoercion(head.notes)
+}
 
 /** Pages that DuckDB reads itself and that may have changed on the disk since they were written. */
 const unverifiedPages = ({ files }: Batch): LoadablePage[] =>
@@ -159,8 +149,7 @@ export async function prepareBatch(
   const taken = new Map<string, string>()
   const locations = await locate(context, pages)
   try {
-    for (const given of pages) {
-      const page = await reinspected(context, record, given)
+    for (const page of pages) {
       if (mustBeCoerced(batch, page) || clashes(taken, page))
         await addCoerced(context, batch, page, await readCoerced(context, record, page))
       else addLanded(context, batch, page, locations.get(page.address)!)

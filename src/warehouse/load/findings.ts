@@ -5,7 +5,6 @@ import { webhookEvent } from '../../catalog/events/event-records.ts'
 import type { Issue } from '../../catalog/inspection/coerce.ts'
 import type { PageNotes } from '../../catalog/inspection/inspect.ts'
 import { ANY_KEY, safeKey } from '../../catalog/inspection/unknown-fields.ts'
-import { UNREAD_TIME } from '../../catalog/inspection/unread-values.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
 import type { CoercedPage } from './coerce-page.ts'
@@ -48,23 +47,11 @@ function driftOf(found: readonly { path: string; seen: string; count?: number }[
   return counted(reported, ({ path }) => path)
 }
 
-const zeroTimes = ({ zeroTimes }: PageNotes): PageFindings['issues'] =>
-  Object.entries(zeroTimes).map(([path, count]) => ({
-    path,
-    issue: 'time is zero',
-    declared: 'time',
-    seen: 'number',
-    count,
-  }))
-
-const unreadTimes = ({ unreadTimes }: PageNotes): PageFindings['issues'] =>
-  Object.entries(unreadTimes).map(([path, found]) => ({ path, issue: UNREAD_TIME, ...found }))
-
 /** The issue of secrets that were removed before anything was written. It is not a fault of the data. */
 export const SECRET_REMOVED = 'secret removed'
 
 /** One issue for each path at which secrets were removed. */
-export const removedSecrets = (removed: Readonly<Record<string, number>> | null | undefined): PageFindings['issues'] =>
+const removedSecrets = (removed: Readonly<Record<string, number>> | null | undefined): PageFindings['issues'] =>
   Object.entries(removed ?? {}).map(([path, count]) => ({
     path,
     issue: SECRET_REMOVED,
@@ -83,20 +70,16 @@ export const inspectionFindings = (notes: PageNotes): PageFindings => ({
       count,
     })),
   ),
-  issues: [...zeroTimes(notes), ...unreadTimes(notes), ...(notes.unreadCounts ?? []), ...removedSecrets(notes.removed)],
+  issues: [...notes.unread, ...removedSecrets(notes.removed)],
 })
 
-/** Findings of a coerced page: those of its records. */
+/** Findings of coerced records, and secrets that were `removed` before they were stored. */
 export const coercedFindings = (
-  notes: PageNotes,
   { issues, drift }: Pick<CoercedPage, 'issues' | 'drift'>,
+  removed?: Readonly<Record<string, number>> | null,
 ): PageFindings => ({
   drift: driftOf(drift),
-  issues: [
-    ...counted(issues, ({ path, issue }) => JSON.stringify([path, issue])),
-    ...zeroTimes(notes),
-    ...removedSecrets(notes.removed),
-  ],
+  issues: [...counted(issues, ({ path, issue }) => JSON.stringify([path, issue])), ...removedSecrets(removed)],
 })
 
 /** The path in `_issues` of a finding about a whole listing. */

@@ -101,7 +101,7 @@ describe('a page', () => {
       records: [{ ID: 'c1', messagesNum: 'many', title: 't' }],
       catalogVersion: 0,
     })
-    const nothing = { unknown: {}, mismatched: {}, zeroTimes: {}, unreadTimes: {}, awkward: [] }
+    const nothing = { unknown: {}, mismatched: {}, unread: [], awkward: [] }
     const stale: LoadablePage = { ...landed, head: { ...landed.head, notes: nothing } }
     expect(await workspace.load(stale)).toMatchObject({ coerced: 1, inserted: 1 })
     expect(await workspace.rows('conversations', 'extra')).toEqual([{ extra: '{"messagesNum":"many","title":"t"}' }])
