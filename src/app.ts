@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { openStores, type Stores } from './app/stores.ts'
 import { createVendorClient } from './client/client.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { type Config, ownEnvironment, type WorkspaceConfig } from './config.ts'
+import type { Config, WorkspaceConfig } from './config.ts'
 import type { Origin } from './core/run-record.ts'
 import { restrictUmask } from './files/durable.ts'
 import type { StepsDependencies } from './steps/dependencies.ts'
@@ -13,7 +13,6 @@ import type { Pending } from './steps/pending.ts'
 import { openRunLog, type RunLog } from './steps/run-log.ts'
 import { makeSteps, openPendingPages, type RunSteps } from './steps.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
-import { queriesAtOnce } from './warehouse/query/concurrency.ts'
 import type { QueryObserver, Questions } from './warehouse/query/http/handler.ts'
 import { serveQueries } from './warehouse/query/http/socket-server.ts'
 import { endKilledRuns } from './warehouse/runs.ts'
@@ -82,8 +81,7 @@ export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<
         .workspace(workspaceId)
         .noteRun(record, begunMs)
         .catch(() => {})
-    const maxQueries = queriesAtOnce(ownEnvironment().UV_THREADPOOL_SIZE)
-    const serving = await serveQueries({ home, instance: warehouse.instance, maxQueries, ...(onQuery && { onQuery }) })
+    const serving = await serveQueries({ home, instance: warehouse.instance, ...(onQuery && { onQuery }) })
     const { path: socketPath, questions } = acquire(serving, server => server.close())
     return { warehouse, stores, socketPath, questions, pending: new Map(), spools: new Map() }
   })

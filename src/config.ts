@@ -379,7 +379,7 @@ export function readHome(options: { path?: string; env?: Environment; cwd?: stri
 export const readChecks = (env: Environment = process.env, cwd = process.cwd()): string | null =>
   folderAt(env.CONVOHOUSE_CHECKS, cwd)
 
-/** The environment of this process, for processes that it starts, and for what libuv reads (UV_THREADPOOL_SIZE). */
+/** The environment of this process, for processes that it starts. */
 export const ownEnvironment = (): Environment => process.env
 
 /** The folders of the PATH. */

@@ -7,8 +7,15 @@ import { HOUR, SECOND } from '../core/time.ts'
 import { type LogRange, logRange } from '../warehouse/changes/log-changes.ts'
 import { allChecks } from '../warehouse/checks/all-checks.ts'
 import type { Check } from '../warehouse/checks/declaration.ts'
-import { type Ran, resultOf, type StoredResult, storedResults, storeResults } from '../warehouse/checks/results.ts'
-import { type CheckResult, runCheck } from '../warehouse/checks/run-check.ts'
+import {
+  type CheckResult,
+  type Ran,
+  resultOf,
+  runCheck,
+  type StoredResult,
+  storedResults,
+  storeResults,
+} from '../warehouse/checks/results.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { emptyTables } from '../warehouse/marts/scope.ts'
 import type { Warehouse } from '../warehouse/open.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { elementTexts } from '../../src/json/element-texts.ts'
+import { elementTexts } from '../../src/warehouse/load/coerce-page.ts'
 
 describe('the elements of a page', () => {
   it('are those that JSON.parse finds, each as written', () => {

@@ -4,9 +4,8 @@ import { ExactNumber } from '../../json/exact-json.ts'
 import { type Field, type Fields, type PageOfRecord, type RecordType, sentFields } from '../shape.ts'
 import { COERCED_EXTRA } from '../staging.ts'
 import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
-import { countIssue, FRACTION, TOO_LARGE } from './numbers.ts'
 import { inExtra, safeKey } from './unknown-fields.ts'
-import { mayHoldUnread, unreadValues } from './unread-values.ts'
+import { countIssue, FRACTION, mayHoldUnread, TOO_LARGE, unreadValues } from './unread-values.ts'
 
 /** A value that did not fit its declared type, or that was repaired while it was read. The path is safe to show and never contains a value. */
 export interface Issue {
@@ -57,7 +56,8 @@ function coerceField(field: Field, value: unknown, path: string, found: Findings
     found.issues.push(misfit(path, field, value))
     return { kept: null, spare: value }
   }
-  if (value !== null && field.kind === 'scalar' && mayHoldUnread(field)) found.issues.push(...unreadValues(field, value, path))
+  if (value !== null && field.kind === 'scalar' && mayHoldUnread(field))
+    found.issues.push(...unreadValues(field, value, path))
   if (value === null || value === undefined || field.kind === 'scalar' || field.kind === 'texts')
     return { kept: value, spare: undefined }
   if (field.kind === 'group') return coerceObject(field.fields, value as Json, `${path}.`, found)

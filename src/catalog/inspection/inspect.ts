@@ -3,9 +3,8 @@
 import { readTime } from '../../core/time.ts'
 import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
 import { type Field, type Fields, type RecordType, type Scalar, sentFields } from '../shape.ts'
-import { isCount, isExact, numberIn } from './numbers.ts'
 import { ELEMENT, isPlainKey } from './unknown-fields.ts'
-import { mayHoldUnread, type UnreadValue, unreadValues } from './unread-values.ts'
+import { isCount, isExact, mayHoldUnread, numberIn, type UnreadValue, unreadValues } from './unread-values.ts'
 
 export interface PageNotes {
   /** Undeclared paths: the number of occurrences, and the JSON type of the first one. */

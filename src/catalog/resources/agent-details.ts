@@ -2,7 +2,7 @@
 // its tags, and whether it is starred.
 import { ExactNumber, writeExactly } from '../../json/exact-json.ts'
 import { isObject, isScalar } from '../inspection/inspect.ts'
-import { isExact, numberIn } from '../inspection/numbers.ts'
+import { isExact, numberIn } from '../inspection/unread-values.ts'
 import { boolean, type Computed, type Fields, number, objects, text } from '../shape.ts'
 import { idOf } from './resource.ts'
 

@@ -2,7 +2,7 @@
 // rows that replace them are then of one state.
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
-import { MODELS_SCHEMA } from '../models/order.ts'
+import { MODELS_SCHEMA } from '../models/declaration.ts'
 import { builtModels, publishedModel } from '../models/stored-models.ts'
 import { logRange, type Watermark } from './log-changes.ts'
 import { type PublishedTable, publishedTable } from './published-tables.ts'

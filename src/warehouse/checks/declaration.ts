@@ -5,7 +5,7 @@ import { type Layout, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { isPublished, OBSERVATIONS } from '../changes/published-tables.ts'
 import type { SqlFile } from '../sql-files.ts'
-import { listIn, readHeader, type SqlHeader } from '../sql-header.ts'
+import { listIn, readHeader, type SqlHeader } from '../sql-files.ts'
 
 export const SEVERITIES = ['error', 'warn'] as const
 

@@ -5,8 +5,7 @@ import { type Column, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { PiiClass } from '../../catalog/shape.ts'
 import { marts } from '../marts/declarations.ts'
-import { type SqlFile, sqlFiles } from '../sql-files.ts'
-import { columnParts, readHeader } from '../sql-header.ts'
+import { columnParts, readHeader, type SqlFile, sqlFiles } from '../sql-files.ts'
 
 export interface DescribedColumn {
   name: string

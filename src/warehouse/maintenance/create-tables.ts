@@ -58,24 +58,10 @@ const definition = (): string =>
     .digest('hex')
     .slice(0, 16)
 
-/**
- * True where the warehouse has what this version creates. Looks for each table and view besides, which another program may have dropped,
- * and counts columns: listing them takes 40 ms.
- */
+/** True where this version, or one that creates the same, opened the warehouse last. */
 async function isComplete(writer: Writer): Promise<boolean> {
   const [stored] = await writer.rows<{ definition: string }>('SELECT definition FROM _layout')
-  if (stored?.definition !== definition()) return false
-  const rows = await writer.rows<{ name: string; columns: number | null }>(
-    `SELECT schema_name || '.' || table_name AS name, column_count::INTEGER AS columns FROM duckdb_tables()
-     WHERE database_name = current_database()
-     UNION ALL SELECT schema_name || '.' || view_name, NULL FROM duckdb_views() WHERE database_name = current_database()`,
-  )
-  const found = new Map(rows.map(({ name, columns }) => [name, columns]))
-  return (
-    catalogTables().every(({ name, columns }) => found.get(`main.${name}`) === columns.length) &&
-    sqlFiles('views').every(({ name }) => found.has(`main.${name}`)) &&
-    marts().every(({ name }) => found.has(`marts.${name}`))
-  )
+  return stored?.definition === definition()
 }
 
 /** Creates the catalog's tables, or adds the columns that they lack. @returns whether anything was missing */

@@ -15,8 +15,7 @@
 //   -- Columns:
 //   --   name  TYPE  PII class  description      (separated by at least two spaces)
 import type { PiiClass } from '../../catalog/shape.ts'
-import { type SqlFile, sqlFiles } from '../sql-files.ts'
-import { columnParts, listIn, readHeader } from '../sql-header.ts'
+import { columnParts, listIn, readHeader, type SqlFile, sqlFiles } from '../sql-files.ts'
 
 /**
  * What is computed again after a change: rows of the conversations that changed, rows whose groups (values of the grain) these touched, or

@@ -14,8 +14,7 @@ import { replaceByKey } from '../marts/mart-tables.ts'
 import type { Warehouse } from '../open.ts'
 import { type OwnSqlFile, ownSqlFiles } from '../sql-files.ts'
 import { type Computed, computed } from './compute.ts'
-import { declaredModel } from './declaration.ts'
-import { inOrder, modelsReadBy, type PlannedModel, readBy } from './order.ts'
+import { declaredModel, inOrder, modelsReadBy, type PlannedModel, readBy } from './declaration.ts'
 import {
   type ModelOutcome,
   publishedModel,

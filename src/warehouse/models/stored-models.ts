@@ -4,7 +4,7 @@ import type { PublishedTable } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
 import type { DescribedColumn } from '../dictionary/dictionary.ts'
 import type { KeyType } from '../marts/declarations.ts'
-import { MODELS_SCHEMA } from './order.ts'
+import { MODELS_SCHEMA } from './declaration.ts'
 
 /** `invalid`: its file cannot be used. `blocked`: a model that it reads is not built. */
 export const MODEL_OUTCOMES = ['built', 'invalid', 'failed', 'timeout', 'blocked'] as const

@@ -1,24 +1,10 @@
 // How many queries run at once: a few run, some more wait in order of arrival, the rest are refused.
 //
-// All queries of a process share libuv's thread pool with files, DNS, zlib and every other call of DuckDB. A query occupies a thread
-// for as long as it runs: with four slow queries in a pool of four nothing else proceeded, not even fsync.
+// All queries of a process share libuv's thread pool (16 threads: `cli/convohouse.cts`) with files, DNS, zlib and every other call of DuckDB. A
+// query occupies a thread for as long as it runs: with four slow queries in a pool of four nothing else proceeded, not even fsync.
 
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
-
-/** Default size of libuv's pool, and its upper bound. */
-const DEFAULT_THREADS = 4
-const MAX_THREADS = 1_024
-
-/** More queries at once would only share the processors and DuckDB's one memory limit. */
-const MAX_QUERIES = 4
-
-/** Queries that may run at once: a quarter of the pool, from one to four. `poolSize` is UV_THREADPOOL_SIZE, as libuv reads it when the pool starts. */
-export function queriesAtOnce(poolSize: string | undefined): number {
-  const requested = poolSize === undefined ? DEFAULT_THREADS : Number.parseInt(poolSize, 10) || 1
-  const threads = Math.min(MAX_THREADS, Math.max(1, requested))
-  return Math.max(1, Math.min(MAX_QUERIES, Math.floor(threads / 4)))
-}
 
 interface QueueLimits {
   /** Queries that run at once. */

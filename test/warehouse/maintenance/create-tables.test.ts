@@ -78,18 +78,11 @@ describe('a warehouse', () => {
     }
   })
 
-  it('that is opened again is not written to; views and tables that another program has dropped are created again', async () => {
+  it('that is opened again is not written to', async () => {
     await visit(async () => {})
     const before = await readFile(warehouseFile(home))
     await visit(async () => {})
     expect((await readFile(warehouseFile(home))).equals(before)).toBe(true)
-    const dropped = ['VIEW _ledger', 'TABLE marts.freshness']
-    await visit(async ({ writer }) => {
-      for (const one of dropped) await writer.run(`DROP ${one}`)
-    })
-    await visit(async ({ writer }) => {
-      for (const one of dropped) expect(await writer.rows(`FROM ${one.split(' ')[1]}`)).toEqual([])
-    })
   })
 
   it('of the same layout gets the views of this version if another version has brought it up to date', async () => {
@@ -105,6 +98,7 @@ describe('a warehouse', () => {
       await writer.run(`INSERT INTO conversations (workspace_id, agent_id, conversation_id) VALUES ('w', 'a', 'kept')`)
       await writer.run('ALTER TABLE conversations DROP COLUMN csat_ease10')
       await writer.run('DROP TABLE conversation_tags')
+      await writer.run(`UPDATE _layout SET definition = 'older'`)
     })
     const warehouse = await open()
     expect(await epochOf(warehouse)).not.toBe(epoch)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { openQueryQueue, queriesAtOnce } from '../../../src/warehouse/query/concurrency.ts'
+import { openQueryQueue } from '../../../src/warehouse/query/concurrency.ts'
 
 const never = () => new AbortController().signal
 
@@ -46,12 +46,5 @@ describe('query slots', () => {
     end()
     ;(await next)()
     ;(await queue.acquire(60_000, never()))()
-  })
-})
-
-describe('the thread pool', () => {
-  it('leaves three quarters of its threads to other work, and runs at least one query', () => {
-    expect(queriesAtOnce(undefined)).toBe(1)
-    expect(['many', '1', '4', '8', '16', '9999'].map(queriesAtOnce)).toEqual([1, 1, 1, 2, 4, 4])
   })
 })

@@ -7,10 +7,9 @@
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { queryError } from '../query-error.ts'
-import { functionGiven, isNameTooLong, mayBeTooDeep } from './depth.ts'
 import { isAllowedFunction, isAllowedTable, isAllowedTableFunction, looksLikeFile } from './rules.ts'
 import { firstWord, hasWord, splitExplain, trimStatement } from './sql-text.ts'
-import { type Call, type Named, namesIn, type TableName } from './tree.ts'
+import { CAST_TO_VARIANT, type Call, type Named, namesIn, type TableName, type TreeNode } from './tree.ts'
 
 /** In characters. Longer SQL is a mistake, or an attempt to keep the parser busy. */
 const LONGEST_SQL = 1_000_000
@@ -194,3 +193,71 @@ const unnamedPivot = (): ConvohouseError =>
   )
 
 const refuse = (what: string, hint: string) => new ConvohouseError('SQL_REFUSED', { what, hint })
+
+/** Functions whose second and later arguments determine the depth of recursion. */
+const STEERED = /^(json_(extract|transform|exists|type|value|keys|array_length|contains|each|tree|pretty)|from_json|->)/
+
+/** Functions that take the name of another function. */
+const BY_NAME = /^(list|array)_(aggr|aggregate)$|^aggregate$/
+
+const DEEPEST = 100
+
+/** True for a column name with too many parts. */
+const isNameTooLong = (parts: number): boolean => parts > DEEPEST
+
+/** The function that a call names in an argument; undefined if it names none, null if the name is not a literal. */
+function functionGiven({ name, arguments: [given] }: Call): string | null | undefined {
+  if (!BY_NAME.test(name.toLowerCase()) || given === undefined) return undefined
+  return literalText(given)
+}
+
+/** True where an argument of the call may be nested too deeply. */
+function mayBeTooDeep({ name, arguments: given }: Call): boolean {
+  if (name === CAST_TO_VARIANT) return given.some(isNotLiteral)
+  return STEERED.test(name.toLowerCase()) && given.some(isTooDeep)
+}
+
+function isTooDeep(node: TreeNode): boolean {
+  const { texts, columns, calls } = contentsOf(node)
+  // A value derived from a column is not constant, and DuckDB accepts only constants as wildcard paths and structures.
+  return (calls && !columns) || texts.some(text => levelsOf(text) > DEEPEST)
+}
+
+function isNotLiteral(node: TreeNode): boolean {
+  const { texts, columns, calls } = contentsOf(node)
+  return columns || calls || texts.some(text => levelsOf(text) > DEEPEST)
+}
+
+/** Calls that only combine their arguments. */
+const MAKES = /^(list_value|struct_pack|row|map|[-+*/%])$/
+
+/** The texts in a node at any depth, and whether it has columns or calls that may produce text. */
+function contentsOf(node: TreeNode): { texts: string[]; columns: boolean; calls: boolean } {
+  const found = { texts: [] as string[], columns: false, calls: false }
+  const left: unknown[] = [node]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (typeof next !== 'object' || next === null) continue
+    const { class: kind, function_name: name } = next as TreeNode
+    if (kind === 'COLUMN_REF' || kind === 'SUBQUERY') found.columns = true
+    if (kind === 'FUNCTION' && !MAKES.test(String(name))) found.calls = true
+    const text = literalText(next as TreeNode)
+    if (text !== null) found.texts.push(text)
+    for (const value of Object.values(next)) left.push(value)
+  }
+  return found
+}
+
+function literalText(node: TreeNode): string | null {
+  const { value } = (node.class === 'CONSTANT' ? node.value : {}) as { value?: unknown }
+  return typeof value === 'string' ? value : null
+}
+
+/** Upper bound of the levels of a path, a structure or a type: nested brackets, plus wildcards and lists of lists in sequence. */
+function levelsOf(text: string): number {
+  let [depth, deepest] = [0, 0]
+  for (const character of text) {
+    if ('[{('.includes(character)) deepest = Math.max(deepest, ++depth)
+    else if (']})'.includes(character)) depth -= 1
+  }
+  return Math.max(deepest, text.split('*').length - 1, text.split('[]').length - 1)
+}

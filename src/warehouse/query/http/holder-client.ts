@@ -11,7 +11,7 @@ import { type ParquetFile, partOf, putInPlace } from '../parquet.ts'
 import type { Batch, Column, QueryResult, Tally } from '../results.ts'
 import type { QueryLimits } from '../session.ts'
 import { PARQUET_MEDIA_TYPE, QUERY_PATH, ROWS_HEADER } from './handler.ts'
-import { socketPath } from './socket-path.ts'
+import { socketPath } from './socket-server.ts'
 
 /** The holder enforces the timeout; this only ends the wait for a holder that has stopped responding. */
 const GRACE_MS = 10 * SECOND

@@ -1,7 +1,7 @@
 // Serves queries on a Unix socket in the process that holds the warehouse, since DuckDB lets no other process open the file. The socket's
 // file mode is the authentication. A socket left by a killed process is replaced; one that a process serves is not.
-
-import { chmod, lstat, mkdir, rm } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { chmod, lstat, mkdir, realpath, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -9,9 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { MINUTE, SECOND } from '../../../core/time.ts'
 import type { Connectable } from '../../connection.ts'
-import { openQueryQueue, queriesAtOnce } from '../concurrency.ts'
+import { openQueryQueue } from '../concurrency.ts'
 import { type QueryObserver, type Questions, queryHandler, type ServerLimits } from './handler.ts'
-import { socketPath } from './socket-path.ts'
 
 interface SocketLimits extends ServerLimits {
   /** Queries that run at once; others wait for a slot. */
@@ -23,7 +22,8 @@ interface SocketLimits extends ServerLimits {
 const DEFAULT_LIMITS: SocketLimits = {
   maxTimeoutMs: 10 * MINUTE,
   maxRows: 100_000_000,
-  maxQueries: queriesAtOnce(undefined),
+  // More would only share the processors and DuckDB's one memory limit.
+  maxQueries: 4,
   maxWaiting: 64,
   maxWaitMs: 30 * SECOND,
 }
@@ -146,3 +146,28 @@ const unusable = (path: string, cause: Error) =>
     hint: 'Remove what is at that path, or check its permissions.',
     cause,
   })
+
+/** Most bytes of a socket's path: 108 on Linux and 104 on macOS, each including a final NUL. */
+const LONGEST_PATH = 103
+
+/**
+ * The socket of a data folder: `query.sock` in it; a named pipe on Windows. The same for all spellings of the data folder's path, so that
+ * client and server agree. @throws HOME_UNUSABLE
+ */
+export async function socketPath(home: string): Promise<string> {
+  const real = await realpath(home).catch(cause => {
+    throw new ConvohouseError('HOME_UNUSABLE', {
+      what: `The data folder ${home} cannot be opened.`,
+      hint: 'Check that it exists, and check its permissions.',
+      cause,
+    })
+  })
+  if (process.platform === 'win32')
+    return `\\\\.\\pipe\\convohouse-${createHash('sha256').update(real).digest('hex').slice(0, 24)}`
+  const path = join(real, 'query.sock')
+  if (Buffer.byteLength(path) <= LONGEST_PATH) return path
+  throw new ConvohouseError('HOME_UNUSABLE', {
+    what: `The path of the data folder ${real} is too long: the path of its query socket has more than ${LONGEST_PATH} bytes.`,
+    hint: 'Move the data folder to a shorter path.',
+  })
+}
