@@ -31,31 +31,6 @@ describe('a transcript', () => {
       ['user', 'later', 's'],
     ])
   })
-
-  it('is in order even if some turns have no time or are plain texts', () => {
-    const turns = [
-      { role: 'assistant', text: 'a', ts: AT + 2_000 },
-      'b',
-      { role: 'user', text: 'c', ts: AT + 1_000 },
-      { role: 'user', text: 'd' },
-    ]
-    expect(messagesOf(turns).map(({ text }) => text)).toEqual(['c', 'd', 'a', 'b'])
-    expect(messagesOf(['x', 'y', { text: 'z' }]).map(({ text }) => text)).toEqual(['x', 'y', 'z'])
-  })
-
-  it('has a row for an empty turn, and joins the parts of one message', () => {
-    const rows = messagesOf([null, 7, {}, { from: 'bot', messages: [], ts: AT }])
-    expect(rows.map(({ turnPosition, role, text }) => [turnPosition, role, text])).toEqual([
-      [1, null, null],
-      [2, null, '7'],
-      [3, null, null],
-      [4, 'bot', null],
-    ])
-    const [one] = messagesOf([
-      { role: 'user', content: [{ type: 'text', text: 'one' }, { type: 'image', url: 'u' }, 'two'] },
-    ])
-    expect(one!.text).toBe('one\ntwo')
-  })
 })
 
 type Leaf = [path: string[], value: unknown]

@@ -151,14 +151,6 @@ describe('a date as text', () => {
         expect([one.text, read.get(`c${index}`)]).toEqual([one.text, expected(one)])
     }
   })
-
-  it('is parsed the same alone and beside one with the name of a time zone', async () => {
-    const plain: TimeText = { text: '2026-01-15 10:00:00', micros: BigInt(Date.UTC(2026, 0, 15, 10)) * 1_000n }
-    const zones = ['PST', 'EST', 'America/New_York'].map(zone => ({ text: `${plain.text} ${zone}`, micros: null }))
-    const texts = zones.flatMap(one => [one, ...Array.from({ length: 60 }, () => plain)])
-    const read = await load(texts, 50)
-    for (const [index, one] of texts.entries()) expect(read.get(`c${index}`)).toEqual(expected(one))
-  })
 })
 
 describe('a text that is not a date', () => {
@@ -186,13 +178,6 @@ describe('a text that is not a date', () => {
     expect(await issues(workspace)).toEqual(UNREAD)
     const [row] = await workspace.rows('_issues', 'DISTINCT issue')
     expect(row).toEqual({ issue: 'no time that can be read' })
-  })
-
-  it('is reported once if its page is coerced for another reason', async () => {
-    const workspace = app.workspace()
-    const awkward = records.map((record, index) => (index === 0 ? { ...record, 'a.b': 1 } : record))
-    await workspace.load(await landConversations(workspace.landing, { records: awkward }))
-    expect(await issues(workspace)).toEqual(UNREAD)
   })
 })
 

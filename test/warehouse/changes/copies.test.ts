@@ -2,6 +2,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../../src/core/time.ts'
 import { consumers, registerConsumer, removeConsumer } from '../../../src/warehouse/changes/consumers.ts'
+import { recordChecks } from '../../../src/warehouse/checks/all-checks.ts'
 import { retryEvent } from '../../../src/warehouse/events/apply.ts'
 import { applyTimeZone } from '../../../src/warehouse/load/time-zone.ts'
 import { eraseRecords } from '../../../src/warehouse/maintenance/erase-records.ts'
@@ -131,4 +132,5 @@ it('a copy equals the live tables after every kind of change, by key and by part
     before = live
   }
   for (const copy of copies) await copy.close()
+  for (const { name, sql } of recordChecks()) expect(await app.warehouse.writer.rows(sql), name).toEqual([])
 })

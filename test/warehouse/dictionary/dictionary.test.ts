@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { RECORD_TYPES } from '../../../src/catalog/records.ts'
-import { diagrams } from '../../../src/warehouse/dictionary/diagram.ts'
 import { commentsOf, describedTables } from '../../../src/warehouse/dictionary/dictionary.ts'
 import { diagramPage, dictionaryPage } from '../../../src/warehouse/dictionary/markdown.ts'
-import { marts } from '../../../src/warehouse/marts/declarations.ts'
 import { inProcess } from '../../cli/in-process.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
@@ -57,44 +54,6 @@ describe('the data dictionary', () => {
     })
     expect((await commentsOf('conversations'))!.columns.user_email).toContain('(personal data: identity)')
     expect(await commentsOf('nothing')).toBeNull()
-  })
-})
-
-describe('the diagrams', () => {
-  const [records, ofMarts, ...children] = diagrams()
-  const lines = records!.mermaid.split('\n')
-
-  it('have every record type and its child tables, in valid lines', () => {
-    for (const { table } of RECORD_TYPES) expect(lines).toContain(`  ${table} {`)
-    for (const { mermaid } of diagrams()) {
-      expect(mermaid.split('\n')[0]).toBe('erDiagram')
-      const rest = mermaid.split('\n').slice(1)
-      for (const line of rest)
-        expect(line).toMatch(/^ {2}(\w+ \{|\}|\w+ \|\|--o[{|] \w+ : "\w+(, \w+)*"| {2}[A-Z]+ \w+ (PK, FK|PK|FK))$/)
-    }
-    expect(children.map(({ title }) => title)).toContain('Child tables of conversations')
-  })
-
-  it('show the marts as a star, also where a column has another name than the key', () => {
-    const star = ofMarts!.mermaid.split('\n')
-    for (const { name } of marts()) expect(star).toContain(`  ${name} {`)
-    expect(star).toContain('  dim_agents ||--o{ fct_conversations : "agent_id"')
-    expect(star).toContain('  dim_calendar ||--o{ conversations_daily : "day"')
-    expect(star).toContain('  dim_people ||--o{ fct_handoffs : "accepted_by"')
-    expect(star).toContain('  fct_conversations ||--o{ fct_handoffs : "agent_id, conversation_id"')
-    expect(star).toContain('  fct_conversations ||--o| fct_csat : "agent_id, conversation_id"')
-    expect(star).toContain('    VARCHAR accepted_by FK')
-  })
-
-  it('show by which columns a table refers to another', () => {
-    expect(lines).toContain('  agents ||--o{ conversations : "agent_id"')
-    expect(lines).toContain('  conversations ||--o{ conversation_observations : "agent_id, conversation_id"')
-    // By its conversation, which names the agent too.
-    expect(lines).not.toContain('  agents ||--o{ conversation_observations : "agent_id"')
-    expect(lines).toContain('  conversations ||--o| conversation_transcripts : "agent_id, conversation_id"')
-    expect(lines).not.toContain('  conversation_transcripts ||--o| conversations : "agent_id, conversation_id"')
-    const teams = children.find(({ title }) => title === 'Child tables of organizations')!
-    expect(teams.mermaid).toContain('  agents ||--o{ organization_agents : "agent_id"')
   })
 })
 

@@ -53,27 +53,6 @@ describe('an event', () => {
   })
 })
 
-const updated = (createdAt: number, more: Record<string, unknown>, convoId = 'c1') =>
-  eventOf('conversation_updated', { agentId: AGENT, convoId, createdAt, operation: 'updated', ...more })
-
-describe('conversation_updated', () => {
-  it('keeps the newest transcript in any order of arrival', async () => {
-    const workspace = app.workspace()
-    const turn = (text: string) => ({ turnId: `t-${text}`, sessionId: 's', role: 'user', text, timestamp: AT })
-    const newer = updated(AT + 1, { turns: [turn('a'), turn('b')], messagesHistory: [{ role: 'user', content: 'b' }] })
-    await applyTo(workspace, newer)
-    await applyTo(workspace, updated(AT, { turns: [turn('old')] }))
-    expect(await workspace.rows('conversation_turns', 'position, role, text')).toEqual([
-      { position: 1, role: 'user', text: 'a' },
-      { position: 2, role: 'user', text: 'b' },
-    ])
-    expect(await workspace.rows('conversation_model_messages', 'text')).toEqual([{ text: 'b' }])
-    await applyTo(workspace, updated(AT + 2, { turns: [turn('c')] }))
-    expect(await workspace.rows('conversation_turns', 'text')).toEqual([{ text: 'c' }])
-    expect(await workspace.rows('conversation_model_messages', 'text')).toEqual([{ text: 'b' }])
-  })
-})
-
 describe('a resource', () => {
   it('that was fetched keeps its fetched values, and is fetched again when an event has changed it', async () => {
     const workspace = app.workspace()

@@ -51,32 +51,6 @@ describe('a window', () => {
   })
 })
 
-describe('an issue', () => {
-  it('never contains a value, nor does any other bookkeeping', async () => {
-    const workspace = app.workspace()
-    const canary = 'C4n4ry-of-a-person'
-    const records = [
-      {
-        ID: 'c',
-        userName: [canary],
-        messagesNum: canary,
-        unheard: canary,
-        csat: canary,
-        tags: { of: canary },
-        'a b': canary,
-      },
-      canary,
-      { noId: canary },
-    ]
-    await workspace.load(await landConversations(workspace.landing, { records }))
-    for (const table of ['_issues', '_drift', '_quarantine', '_loads', '_requests', '_windows', '_quota']) {
-      expect(JSON.stringify(await workspace.rows(table)), table).not.toContain(canary)
-    }
-    // Proves that the check can fail: the value is in the warehouse, in its own column.
-    expect(JSON.stringify(await workspace.rows('conversations'))).toContain(canary)
-  })
-})
-
 describe('a listing of agents', () => {
   it('marks no agent that it lacks, however complete it is', async () => {
     const workspace = app.workspace()

@@ -81,11 +81,27 @@ describe('records that DuckDB refuses even when they are coerced', () => {
     await workspace.load(
       await page(workspace, [
         JSON.stringify({ ID: 'c', summary: misleading, [`${CANARY}@mail.example`]: 1, other: CANARY }),
+        JSON.stringify({
+          ID: 'd',
+          userName: [CANARY],
+          messagesNum: CANARY,
+          csat: CANARY,
+          tags: { of: CANARY },
+          'a b': CANARY,
+        }),
+        JSON.stringify(CANARY),
+        JSON.stringify({ noId: CANARY }),
       ]),
     )
-    for (const table of ['_issues', '_drift', '_quarantine', '_loads', '_requests', '_windows'])
+    for (const table of ['_issues', '_drift', '_quarantine', '_loads', '_requests', '_windows', '_quota'])
       expect(JSON.stringify(await workspace.rows(table)), table).not.toContain(CANARY)
-    expect(await quarantined(workspace)).toEqual([{ element: 1, reason: 'Conversion Error in column summary' }])
+    expect(await quarantined(workspace)).toEqual([
+      { element: 1, reason: 'Conversion Error in column summary' },
+      { element: 3, reason: 'string without a usable ID' },
+      { element: 4, reason: 'object without a usable ID' },
+    ])
+    // Proves that the check can fail: the values are in the warehouse.
+    expect(JSON.stringify(await workspace.rows('conversations'))).toContain(CANARY)
   })
 })
 

@@ -12,6 +12,13 @@ interface Sums {
   sums: Record<string, string>
 }
 
+const COSTS = [
+  ...['input_tokens', 'output_tokens', 'tokens', 'tokens_usd', 'credits'],
+  ...['llm_cost', 'speech_cost', 'transcriber_cost', 'call_cost'],
+]
+const SPENT = Object.fromEntries(COSTS.map(name => [name, `sum(${name})`]))
+const LIFETIME = Object.fromEntries(COSTS.map(name => [`lifetime_${name}`, `sum(${name})`]))
+
 const PAIRS: Sums[] = [
   {
     daily: 'conversations_daily',
@@ -51,6 +58,10 @@ const PAIRS: Sums[] = [
       ...{ tokens_usd: 'sum(tokens_usd)', cost: 'sum(cost)' },
     },
   },
+  { daily: 'spend_daily', facts: 'fct_spend', sums: SPENT },
+  { daily: 'spend_daily', facts: 'fct_conversations', sums: LIFETIME },
+  // What observations report of a conversation's costs adds up to what its record has.
+  { daily: 'fct_spend', facts: 'fct_conversations', sums: SPENT },
   {
     daily: 'people_daily',
     facts: 'fct_conversations',

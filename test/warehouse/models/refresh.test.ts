@@ -82,6 +82,93 @@ const COUNTED = [
   'SELECT channel, count(*) AS conversations, {a: 1} AS nested, 1.5::DECIMAL(4, 2) AS amount FROM own GROUP BY ALL -- no line break',
 ]
 
+/** What is wrong with a model, its file, and how its error begins. */
+const FAULTY: readonly [string, readonly string[], string][] = [
+  [
+    'no SELECT',
+    [...HEADER, ...KEYS, 'DELETE FROM conversations'],
+    'DELETE is not allowed in queries, which only read the warehouse.',
+  ],
+  [
+    'a file',
+    [...HEADER, ...KEYS, `SELECT * FROM read_csv('/etc/passwd')`],
+    'The function read_csv() is not allowed in queries',
+  ],
+  ['two statements', [...HEADER, ...KEYS, 'SELECT 1; SELECT 2'], 'The SQL contains 2 statements.'],
+  [
+    'an unknown table',
+    [...HEADER, ...KEYS, 'FROM conversation'],
+    'Catalog Error: Table with name conversation does not exist!',
+  ],
+  ['an unknown model', [...HEADER, ...KEYS, 'FROM models.nobody'], 'it reads models.nobody, which does not exist'],
+  ['an unknown mart', [...HEADER, ...KEYS, 'FROM marts.nobody'], 'it reads marts.nobody, which does not exist'],
+  ['no description', ['-- key: id', 'SELECT 1 AS id'], 'its header has no description'],
+  ['no key', ['-- Rows.', 'SELECT 1 AS id'], 'its header needs a line `-- key: COLUMN, …`'],
+  [
+    'a key without a class',
+    ['-- Rows.', '-- key: id', 'SELECT 1 AS id'],
+    'its header declares no class for the key column id',
+  ],
+  [
+    'an unknown class',
+    ['-- Rows.', '-- columns:', '--   id  secret  Id', 'SELECT 1 AS id'],
+    'the line "id  secret  Id" of its header is not a column',
+  ],
+  [
+    'an unknown column',
+    [...HEADER, ...KEYS, '--   x  none  X', `SELECT '' AS workspace_id, '' AS conversation_id`],
+    'its header declares the column x, which its SELECT does not return',
+  ],
+  [
+    'a key that is not unique',
+    [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id FROM range(3)`],
+    'its 3 rows have only 1 different key (workspace_id, conversation_id)',
+  ],
+  [
+    'a key that databases clamp',
+    [
+      ...['-- Rows.', '-- key: t', '-- columns:', '--   t  none  Time'],
+      `SELECT unnest([TIMESTAMPTZ 'infinity', '10000-01-01 00:00:00+00', '0001-01-01 (BC) 00:00:00+00', '2026-01-01']) AS t`,
+    ],
+    '3 of its rows have NULL, or a time outside of the years 1 to 9999, in a key column',
+  ],
+  [
+    'a key that is NULL',
+    [...HEADER, ...KEYS, `SELECT '' AS workspace_id, NULL::VARCHAR AS conversation_id`],
+    '1 of its rows have NULL, or a time outside',
+  ],
+  [
+    'a key of another type',
+    [...HEADER, ...KEYS, `SELECT 1.5::DOUBLE AS workspace_id, '' AS conversation_id`],
+    'its key column workspace_id has the type DOUBLE',
+  ],
+  [
+    'a key column twice',
+    ['-- Rows.', '-- key: id, id', '-- columns:', '--   id  none  Id', 'SELECT 1 AS id'],
+    'its header names the key column id twice',
+  ],
+  [
+    'the column rowid',
+    [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id, 1 AS rowid`],
+    'its column rowid has a name that targets cannot hold',
+  ],
+  [
+    'a name that PostgreSQL cuts off',
+    [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id, 1 AS ${'ä'.repeat(32)}`],
+    `its column ${'ä'.repeat(32)} has a name that targets cannot hold`,
+  ],
+  [
+    'a type without an equal',
+    [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id, 'x'::BLOB AS b`],
+    'its column b has the type BLOB',
+  ],
+  [
+    'a failure with values',
+    [...HEADER, ...KEYS, `SELECT workspace_id, conversation_id, workspace_id::INTEGER FROM conversations`],
+    'Conversion Error',
+  ],
+]
+
 describe('models', () => {
   it('are built in dependency order, with the types of targets and the classes of the header', async () => {
     // By name it is the first, but it reads the other.
@@ -158,97 +245,17 @@ describe('models', () => {
     expect(await rows('by_conversation')).toHaveLength(4)
   })
 
-  it.each([
-    [
-      'no SELECT',
-      [...HEADER, ...KEYS, 'DELETE FROM conversations'],
-      'DELETE is not allowed in queries, which only read the warehouse.',
-    ],
-    [
-      'a file',
-      [...HEADER, ...KEYS, `SELECT * FROM read_csv('/etc/passwd')`],
-      'The function read_csv() is not allowed in queries',
-    ],
-    ['two statements', [...HEADER, ...KEYS, 'SELECT 1; SELECT 2'], 'The SQL contains 2 statements.'],
-    [
-      'an unknown table',
-      [...HEADER, ...KEYS, 'FROM conversation'],
-      'Catalog Error: Table with name conversation does not exist!',
-    ],
-    ['an unknown model', [...HEADER, ...KEYS, 'FROM models.nobody'], 'it reads models.nobody, which does not exist'],
-    ['an unknown mart', [...HEADER, ...KEYS, 'FROM marts.nobody'], 'it reads marts.nobody, which does not exist'],
-    ['no description', ['-- key: id', 'SELECT 1 AS id'], 'its header has no description'],
-    ['no key', ['-- Rows.', 'SELECT 1 AS id'], 'its header needs a line `-- key: COLUMN, …`'],
-    [
-      'a key without a class',
-      ['-- Rows.', '-- key: id', 'SELECT 1 AS id'],
-      'its header declares no class for the key column id',
-    ],
-    [
-      'an unknown class',
-      ['-- Rows.', '-- columns:', '--   id  secret  Id', 'SELECT 1 AS id'],
-      'the line "id  secret  Id" of its header is not a column',
-    ],
-    [
-      'an unknown column',
-      [...HEADER, ...KEYS, '--   x  none  X', `SELECT '' AS workspace_id, '' AS conversation_id`],
-      'its header declares the column x, which its SELECT does not return',
-    ],
-    [
-      'a key that is not unique',
-      [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id FROM range(3)`],
-      'its 3 rows have only 1 different key (workspace_id, conversation_id)',
-    ],
-    [
-      'a key that databases clamp',
-      [
-        ...['-- Rows.', '-- key: t', '-- columns:', '--   t  none  Time'],
-        `SELECT unnest([TIMESTAMPTZ 'infinity', '10000-01-01 00:00:00+00', '0001-01-01 (BC) 00:00:00+00', '2026-01-01']) AS t`,
-      ],
-      '3 of its rows have NULL, or a time outside of the years 1 to 9999, in a key column',
-    ],
-    [
-      'a key that is NULL',
-      [...HEADER, ...KEYS, `SELECT '' AS workspace_id, NULL::VARCHAR AS conversation_id`],
-      '1 of its rows have NULL, or a time outside',
-    ],
-    [
-      'a key of another type',
-      [...HEADER, ...KEYS, `SELECT 1.5::DOUBLE AS workspace_id, '' AS conversation_id`],
-      'its key column workspace_id has the type DOUBLE',
-    ],
-    [
-      'a key column twice',
-      ['-- Rows.', '-- key: id, id', '-- columns:', '--   id  none  Id', 'SELECT 1 AS id'],
-      'its header names the key column id twice',
-    ],
-    [
-      'the column rowid',
-      [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id, 1 AS rowid`],
-      'its column rowid has a name that targets cannot hold',
-    ],
-    [
-      'a name that PostgreSQL cuts off',
-      [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id, 1 AS ${'ä'.repeat(32)}`],
-      `its column ${'ä'.repeat(32)} has a name that targets cannot hold`,
-    ],
-    [
-      'a type without an equal',
-      [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id, 'x'::BLOB AS b`],
-      'its column b has the type BLOB',
-    ],
-    [
-      'a failure with values',
-      [...HEADER, ...KEYS, `SELECT workspace_id, conversation_id, workspace_id::INTEGER FROM conversations`],
-      'Conversion Error',
-    ],
-  ])('with %s have an error that says so', async (_, lines, message) => {
-    await write('faulty', ...lines)
-    const found = (await outcomes()).faulty!
-    expect(found.slice(0, message.length)).toBe(message)
-    expect(found).not.toContain('ws_')
-    await remove('faulty')
-    expect(Object.keys(await outcomes())).not.toContain('faulty')
+  it('that cannot be used have an error that says why', async () => {
+    const files = FAULTY.map(([what, lines]) => [`faulty_${what.replaceAll(/\W/g, '_').toLowerCase()}`, lines] as const)
+    for (const [name, lines] of files) await write(name, ...lines)
+    const found = await outcomes()
+    for (const [index, [name]] of files.entries()) {
+      const [what, , message] = FAULTY[index]!
+      expect(found[name]!.slice(0, message.length), what).toBe(message)
+      expect(found[name], what).not.toContain('ws_')
+      await remove(name)
+    }
+    expect(Object.keys(await outcomes()).filter(name => name.startsWith('faulty'))).toEqual([])
   })
 
   it('follow a model whose columns have changed, also if it has no rows any more, and the log has no keys of its earlier table', async () => {

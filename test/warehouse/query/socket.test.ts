@@ -7,8 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { encodeFrame } from '../../../src/warehouse/query/formats/cells.ts'
 import { queryHolderToParquet } from '../../../src/warehouse/query/http/holder-client.ts'
-import { socketPath } from '../../../src/warehouse/query/http/socket-path.ts'
-import { serveQueries } from '../../../src/warehouse/query/http/socket-server.ts'
+import { serveQueries, socketPath } from '../../../src/warehouse/query/http/socket-server.ts'
 import type { Column } from '../../../src/warehouse/query/results.ts'
 import { ENDLESS, LATE, rowsOf, servedWarehouse } from './served-warehouse.ts'
 
@@ -32,12 +31,6 @@ describe('the process that holds the warehouse', () => {
     expect(rows).toHaveLength(20_000)
     expect(rows[19_999]).toEqual([19_999n, 'x'.repeat(100), [19_999n]])
     expect(result.tally()).toEqual({ rows: 20_000, truncated: false })
-  })
-
-  it('stops at maxRows, and says so', async () => {
-    const result = await served.ask('FROM numbers', { maxRows: 10 })
-    expect(await rowsOf(result)).toHaveLength(10)
-    expect(result.tally()).toEqual({ rows: 10, truncated: true })
   })
 
   it('reports errors with code, position and hint', async () => {
@@ -134,9 +127,10 @@ describe('the socket', () => {
     await served.server.close()
     const script = `require('node:net').createServer().listen(process.argv[1], () => console.log('listening'))`
     const killed = spawn(process.execPath, ['-e', script, served.server.path], { stdio: ['ignore', 'pipe', 'inherit'] })
-    await once(killed.stdout, 'data')
+    const signal = AbortSignal.timeout(30_000)
+    await once(killed.stdout, 'data', { signal })
     killed.kill('SIGKILL')
-    await once(killed, 'exit')
+    await once(killed, 'exit', { signal })
     expect((await stat(served.server.path)).isSocket()).toBe(true)
     await expect(served.ask('SELECT 1')).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' })
     served.server = await serveQueries({ home: served.home, instance: served.instance })
