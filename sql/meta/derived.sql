@@ -68,11 +68,7 @@ CREATE TABLE _publications (
   -- What went wrong.
   error VARCHAR,
   -- What to do about it.
-  hint VARCHAR,
-  -- Tables of records that a failed check held back: the target has them in an earlier state, or not at all.
-  held VARCHAR[],
-  -- Of these, the tables that have no rows in the target, because it was written from empty while the check failed.
-  held_empty VARCHAR[]
+  hint VARCHAR
 );
 
 -- Whom conversations name, from which dim_people is brought up to date: two rows for each person. It lets a refresh look at changed conversations

@@ -65,10 +65,8 @@ CREATE TABLE _loads (
   stream VARCHAR NOT NULL,
   -- Records in it.
   records BIGINT NOT NULL,
-  -- Whether the page's records were coerced, on the tolerant path.
+  -- The page's records were coerced, on the tolerant path.
   coerced BOOLEAN NOT NULL,
-  -- Version of the catalog with which it was loaded.
-  catalog_version INTEGER NOT NULL,
   -- When it was loaded.
   loaded_at TIMESTAMPTZ NOT NULL
 );

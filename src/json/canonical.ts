@@ -60,7 +60,7 @@ function wellFormed(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]))
 }
 
-/** How the escape begins that JSON.stringify writes for a lone surrogate, and for no other character. */
+/** Begin of the escape that JSON.stringify writes for a lone surrogate, and for no other character. */
 const HALF_A_PAIR = '\\ud'
 
 /** The canonical text of plain JSON. Lone surrogates become U+FFFD: readers of JSON need not accept them. */

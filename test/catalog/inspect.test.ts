@@ -165,9 +165,4 @@ describe('an inspection', () => {
   ])('sends the page through the tolerant path because of %s', (_what, text, path) => {
     expect(inspect([parsed(text)]).awkward).toEqual([path])
   })
-
-  it('does not pollute the prototype of objects', () => {
-    inspect([parsed('{"ID":"c","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')])
-    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
-  })
 })

@@ -60,53 +60,6 @@ const total = (workspace: Workspace) =>
   )
 
 describe('the view _ledger', () => {
-  it('counts conversations by the day of ts, and those without ts under no day', async () => {
-    const workspace = app.workspace()
-    await read(workspace, {
-      kind: 'tail',
-      fromSec: null,
-      toSec: MIDNIGHT + 2 * DAY,
-      at: [MIDNIGHT + DAY + HOUR, MIDNIGHT + 5, MIDNIGHT - 5, null],
-      skipped: 2,
-    })
-    const what =
-      'agent_id, day::VARCHAR AS day, scanned::INTEGER AS scanned, returned::INTEGER AS returned, skipped::INTEGER AS skipped, held::INTEGER AS held'
-    const day = (day: string | null, held: number, skipped = 0) => ({
-      agent_id: AGENT,
-      day,
-      scanned: held + skipped,
-      returned: held,
-      skipped,
-      held,
-    })
-    expect(await ledger(workspace, what)).toEqual([
-      day('2026-11-09', 1),
-      day('2026-11-10', 1),
-      day('2026-11-11', 1),
-      // The page reaches to the first second of that day, in which the skipped conversations may lie.
-      day('2026-11-12', 0, 2),
-      day(null, 1),
-    ])
-  })
-
-  it('has days in the configured time zone of the workspace', async () => {
-    const workspace = app.workspace({ timeZone: 'America/New_York' })
-    // 03:00 UTC is 22:00 of the day before.
-    await read(workspace, { toSec: MIDNIGHT + 4 * HOUR, at: [MIDNIGHT + 3 * HOUR], skipped: 1 })
-    await read(workspace, { fromSec: MIDNIGHT + 5 * HOUR, toSec: MIDNIGHT + 6 * HOUR, at: [MIDNIGHT + 5 * HOUR] })
-    expect(await ledger(workspace, 'day::VARCHAR AS day, held::INTEGER AS held, skipped::INTEGER AS skipped')).toEqual([
-      { day: '2026-11-09', held: 1, skipped: 1 },
-      { day: '2026-11-10', held: 1, skipped: 0 },
-    ])
-    // A zone whose offset is not a whole number of hours.
-    const nepal = app.workspace({ timeZone: 'Asia/Kathmandu' })
-    await read(nepal, { at: [MIDNIGHT - 5 * HOUR - 45 * 60 - 1, MIDNIGHT - 5 * HOUR - 45 * 60] })
-    expect(await ledger(nepal, 'day::VARCHAR AS day, held::INTEGER AS held')).toEqual([
-      { day: '2026-11-09', held: 1 },
-      { day: '2026-11-10', held: 1 },
-    ])
-  })
-
   it('counts skipped conversations by the newest finished reading of their range', async () => {
     const workspace = app.workspace()
     const range = { fromSec: MIDNIGHT, toSec: MIDNIGHT + HOUR }
@@ -148,13 +101,6 @@ describe('the view _ledger', () => {
     expect(await skippedIn(other)).toBe(0)
   })
 
-  it('estimates pages with skipped conversations by what they billed', async () => {
-    const workspace = app.workspace()
-    await read(workspace, { at: [MIDNIGHT + 1, MIDNIGHT + 2], skipped: 1 })
-    await read(workspace, { fromSec: MIDNIGHT + HOUR + 1, toSec: MIDNIGHT + 2 * HOUR, at: [MIDNIGHT + HOUR + 5] })
-    expect(await total(workspace)).toEqual([{ n: 1, behind: 2 }])
-  })
-
   it('distinguishes rows that are incomplete, seen in events, stale or missing', async () => {
     const workspace = app.workspace()
     const { writer } = app.warehouse
@@ -191,15 +137,5 @@ describe('the view _ledger', () => {
          known_stale::INTEGER AS known_stale, missing::INTEGER AS missing, scanned::INTEGER AS scanned`,
       ),
     ).toEqual([{ held: 4, incomplete: 1, seen_in_events: 2, known_stale: 1, missing: 1, scanned: 4 }])
-  })
-
-  it('counts records that could not be loaded as returned', async () => {
-    const workspace = app.workspace()
-    const window = freshWindow({ kind: 'head', fromSec: MIDNIGHT, toSec: MIDNIGHT + HOUR })
-    const records = [{ ID: 'whole', ts: MIDNIGHT * 1_000 }, 'no record']
-    await workspace.load(await landConversations(workspace.landing, { window, records }))
-    const what =
-      'returned::INTEGER AS returned, held::INTEGER AS held, quarantined::INTEGER AS quarantined, skipped::INTEGER AS skipped'
-    expect(await ledger(workspace, what)).toEqual([{ returned: 2, held: 1, quarantined: 1, skipped: 0 }])
   })
 })

@@ -104,7 +104,7 @@ export const isCount = (number: number): boolean => Number.isInteger(number) && 
 export const FRACTION = 'fraction'
 export const TOO_LARGE = 'more than a number holds'
 
-/** Why a number, or a text in a number's syntax, is no count; null for a count and for any other value. */
+/** Returns the issue of a number, or of a text in a number's syntax, that is no count; null for any other value. */
 export function countIssue(value: unknown): string | null {
   if (numeralOf(value) === undefined && typeof value !== 'number') return null
   const number = numberIn(value)

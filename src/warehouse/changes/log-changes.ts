@@ -39,7 +39,7 @@ export async function beginEpoch(writer: Writer): Promise<void> {
   await writer.run('UPDATE _consumers SET seq = 0')
 }
 
-/** Whether changes are logged, by writer: true while there is a consumer. */
+/** True for writers that log changes, which they do while there is a consumer. */
 const logging = new WeakMap<Writer, boolean>()
 
 /** To be called in every transaction that adds or removes a consumer. The next transaction reads the table again. */

@@ -27,7 +27,7 @@ export interface ChangedTable {
   entries: number
 }
 
-/** What a copy must apply: the changed keys of `tables` (`changedKeys`), after which its watermark is `to`. */
+/** A copy must apply the changed keys of `tables` (`changedKeys`), after which its watermark is `to`. */
 export interface Changes {
   kind: 'changes'
   from: Watermark

@@ -92,7 +92,7 @@ export interface CheckResult {
 
 const EXAMPLES = 5
 
-/** Why DuckDB could not run it, without values. */
+/** Returns DuckDB's reason for not running it, without values. */
 export function reasonOf({ code, message }: ConvohouseError): string {
   if (code === 'SQL_REFUSED') return message
   if (message.startsWith('Parser Error'))

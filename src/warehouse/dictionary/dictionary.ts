@@ -1,4 +1,4 @@
-// What is stored, in words: every table and view with its columns. The catalog describes the tables of records, the comments of
+// Describes what is stored: every table and view with its columns. The catalog describes the tables of records, the comments of
 // `sql/meta` the bookkeeping, and the headers of `sql/marts` and `sql/views` the marts and views.
 import { type TableColumn, tablesOf } from '../../catalog/ddl.ts'
 import { type Column, layoutOf } from '../../catalog/layout.ts'

@@ -105,7 +105,7 @@ const isSame = (a: readonly string[], b: readonly string[]): boolean => a.join()
 
 /** The entities that one refers to: it has their key columns. Left out are those that another of them refers to by the same columns. */
 function references(entity: Entity, all: readonly Entity[]): Entity[] {
-  // Of tables with the same key, such as events and the tables of their types, the first is the one to refer to.
+  // The first of the tables with the same key, such as events and the tables of their types, is the one to refer to.
   const firsts = all.filter(({ key }, at) => all.findIndex(other => isSame(other.key, key)) === at)
   const found = firsts.filter(({ table, key }) => table !== entity.table && hasKey(entity, key))
   return found.filter(

@@ -100,7 +100,7 @@ async function writeEvents(context: EventContext, events: readonly IncomingEvent
   await applyToResources(writer, options, events)
 }
 
-/** How `_quarantine` names an event: by its file in the spool, and its id in `webhook_events`. */
+/** `_quarantine` names an event by its file in the spool, and its id in `webhook_events`. */
 const quarantinedAs = (file: string, id: string): string => `${file}#${id}`
 
 /** The id of a quarantined event, from its file in `_quarantine`. */
@@ -188,7 +188,7 @@ export async function retryEvent(context: EventContext, event: SpooledEvent, fil
   }
 }
 
-/** Where an event's payload is in the spool's archive: the file, and the offset of its line in bytes. */
+/** Returns the address of an event's payload in the spool's archive: the file, and the offset of its line in bytes. */
 export interface PayloadAddress {
   file: string
   offset: number

@@ -8,7 +8,7 @@ import { ExactNumber, readCanonical } from '../../json/exact-json.ts'
 export interface SpooledEvent {
   /** The archive file, relative to the spool. */
   file: string
-  /** Of the event's line in that file, decompressed. */
+  /** Begin of the event's line in that file, decompressed. */
   offset: number
   id: string
   /** Our clock, ms. */

@@ -57,7 +57,7 @@ export function eventRecord(event: IncomingEvent): EventRecord[] {
   })
 }
 
-/** What the event reports of a resource: the fields that fill columns. */
+/** Returns the fields of a resource that the event reports and that fill columns. */
 function resourceOf({ type, payload }: IncomingEvent): Record<string, unknown> | null {
   if (!type?.reportedResource) return null
   const fields = Object.values(type.reportedResource.columns).filter(field => Object.hasOwn(payload, field))

@@ -1,7 +1,6 @@
 // The bookkeeping of a batch besides its records: loaded files, progress of windows, requests and their cost, reported quota and
 // quarantined records. Written in the transaction that loads the records.
 import { quoteText } from '../../catalog/layout.ts'
-import { CATALOG_VERSION } from '../../catalog/records.ts'
 import { advance, type PageRange, pageRangeOf, reachingTo } from '../../core/planning/window-progress.ts'
 import { isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'
 import { iso, type Row, type Writer } from '../connection.ts'
@@ -11,7 +10,7 @@ import type { LoadablePage } from './load-input.ts'
 export interface LoadedFile {
   page: LoadablePage
   records: number
-  /** Whether the page took the tolerant path. */
+  /** True if the page took the tolerant path. */
   coerced: boolean
   unreadable: { element: number; reason: string }[]
 }
@@ -71,7 +70,6 @@ export async function writeBookkeeping(
       stream: page.head.place.stream,
       records,
       coerced,
-      catalog_version: CATALOG_VERSION,
       loaded_at: iso(nowMs),
     })),
   )

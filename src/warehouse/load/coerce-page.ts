@@ -55,7 +55,7 @@ export function landedRecord(record: RecordType, body: Uint8Array, element: numb
 type Coerced = Pick<CoercedRecordText, 'json'> & Pick<CoercedPage, 'issues' | 'drift'>
 type Rejected = { reason: string; issue: Issue }
 
-/** Why an id cannot be used; null if it can. An id is never coerced: two ids that became equal would be one conversation. */
+/** Returns the reason why an id cannot be used, else null. An id is never coerced: two ids that became equal would be one conversation. */
 function idFault(record: RecordType, { value, faults }: ReadExactly, replaced: boolean): string | null {
   const { key } = record.id
   if (faults.some(({ path, fault }) => fault === 'lone surrogate' && path.length === 1 && path[0] === key))

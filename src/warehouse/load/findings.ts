@@ -19,7 +19,7 @@ export interface PageFindings {
   issues: (Issue & Counted)[]
 }
 
-/** How many undeclared keys of one object are reported by name. If there are more, the keys are data (such as ids), not fields. */
+/** Most undeclared keys of one object that are reported by name. More of them are data (such as ids), not fields. */
 const MOST_FIELDS = 50
 
 function counted<F extends object>(found: readonly F[], keyOf: (finding: F) => string): (F & Counted)[] {

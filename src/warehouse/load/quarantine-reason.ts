@@ -1,4 +1,4 @@
-// Why something could not be loaded, without values. The messages of DuckDB and JSON.parse quote the value at fault, so only
+// Tells why something could not be loaded, without values. The messages of DuckDB and JSON.parse quote the value at fault, so only
 // the error's class is kept, and the column if the catalog declares it.
 
 import { tablesOf } from '../../catalog/ddl.ts'

@@ -47,7 +47,7 @@ export interface Mart {
   /** The column whose month is a row's partition. */
   month: string | null
   refresh: RefreshScope
-  /** Of a mart of groups: the columns whose values are computed again together. They are columns of all its sources. */
+  /** A mart of groups computes rows with the same values of these columns again together. All its sources have them. */
   groups: readonly string[]
   /** The columns whose values the change log names: copies replace all rows that have them. */
   publishedBy: readonly string[]

@@ -61,7 +61,7 @@ interface Replaced {
   kept?: readonly string[]
 }
 
-/** Which rows differ: the row id of the mart's row, and that of the fresh one. */
+/** Rows that differ: the row id of the mart's row, and that of the fresh one. */
 const DIFFERENT = 'different_rows'
 
 /**

@@ -57,7 +57,7 @@ async function positionOf(writer: Writer): Promise<(Watermark & { definition: st
 /** True once the marts have been built. Until then they are empty. */
 export const hasMarts = async (writer: Writer): Promise<boolean> => (await positionOf(writer)) !== undefined
 
-/** Where a name beside an id comes from: each has a file `sql/refresh/renamed_by_NAME.sql`, which adds the conversations whose facts show it. */
+/** Sources of names beside ids: each has a file `sql/refresh/renamed_by_NAME.sql`, which adds the conversations whose facts show it. */
 const NAMES = ['organizations', 'dim_agents', 'dim_people', 'dim_teams'] as const
 
 /** Conversations whose facts are computed at once: those of three million at once took more than the memory limit. */

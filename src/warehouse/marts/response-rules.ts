@@ -9,7 +9,7 @@ interface ZonedRules extends ResponseRules {
   timeZone: string
 }
 
-/** What the rows derive from; null: nothing is configured. */
+/** Returns the settings that the rows derive from; null if nothing is configured. */
 const settingsOf = ({ timeZone, businessHours, serviceLevels }: ZonedRules): string | null =>
   businessHours === null && serviceLevels.length === 0
     ? null

@@ -146,7 +146,7 @@ export async function scopeConversations(writer: Writer, conversations: Conversa
   }
   for (const table of left) await addByKey(table, scope.get(own)!)
   const facts = marts().filter(({ refresh }) => refresh === 'conversations')
-  // Of rows that are not copied, only tables without any row are known to have none in scope.
+  // Where rows are not copied, only tables without any row are known to have none in scope.
   const unknown = facts.flatMap(({ rowsOf }) => (areCopied ? rowsOf.filter(table => !scope.has(table)) : rowsOf))
   for (const table of await emptyTables(writer, [...new Set(unknown)])) empty.add(table)
   return { rows: scope, empty }

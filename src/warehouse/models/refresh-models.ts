@@ -156,7 +156,7 @@ interface Attempt {
   nowMs: number
 }
 
-/** What is stored about an attempt that failed: the table and its position stay. */
+/** Returns the row of an attempt that failed: the table and its position stay. */
 function failedAttempt(
   { model, before, nowMs }: Attempt,
   error: Pick<ConvohouseError, 'code' | 'message' | 'hint'>,

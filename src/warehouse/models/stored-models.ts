@@ -1,4 +1,4 @@
-// What is stored about models (`_models`): how their tables look, how far they have followed the change log, and how the last attempt ended.
+// Stores models (`_models`): how their tables look, how far they have followed the change log, and how the last attempt ended.
 
 import type { PublishedTable } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'

@@ -129,7 +129,7 @@ export async function storedProviders(
   return new Map(stored.map(({ provider, ...answered }) => [provider, answered]))
 }
 
-/** What loaded pages have reported of the newest periods; the last one is that of most of the newest pages. */
+/** Returns reports of loaded pages on the newest periods; the last one is that of most of the newest pages. */
 export const reportedPeriods = (writer: Writer, workspaceId: string): Promise<ReportedPeriod[]> =>
   writer.rows(sqlFile('planning/reported_periods'), {
     workspace: workspaceId,

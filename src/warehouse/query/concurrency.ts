@@ -1,4 +1,4 @@
-// How many queries run at once: a few run, some more wait in order of arrival, the rest are refused.
+// Limits the queries that run at once: a few run, some more wait in order of arrival, the rest are refused.
 //
 // All queries of a process share libuv's thread pool (16 threads: `cli/convohouse.cts`) with files, DNS, zlib and every other call of DuckDB. A
 // query occupies a thread for as long as it runs: with four slow queries in a pool of four nothing else proceeded, not even fsync.

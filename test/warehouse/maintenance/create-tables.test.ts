@@ -2,20 +2,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { conversation } from '../../../src/catalog/conversation/conversation.ts'
-import { tablesOf } from '../../../src/catalog/ddl.ts'
-import { layoutOf } from '../../../src/catalog/layout.ts'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
-import { openLanding } from '../../../src/landing/folder-landing.ts'
-import type { Landing } from '../../../src/landing/landing.ts'
 import { logRange } from '../../../src/warehouse/changes/log-changes.ts'
-import type { Writer } from '../../../src/warehouse/connection.ts'
-import { loadPages } from '../../../src/warehouse/load/load.ts'
-import type { LoadContext } from '../../../src/warehouse/load/load-input.ts'
 import { openWarehouse, type Warehouse, warehouseFile } from '../../../src/warehouse/open.ts'
 import { openReader } from '../../../src/warehouse/query/reader.ts'
-import { temporaryFolder } from '../../../src/warehouse/temporary-files.ts'
-import { landConversations } from '../landed-pages.ts'
 import { SMALL } from '../temporary-warehouse.ts'
 
 let home: string
@@ -41,43 +31,15 @@ async function visit<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> 
   return work(warehouse).finally(() => warehouse.close())
 }
 
-const contextOf = (writer: Writer, landing: Landing): LoadContext => ({
-  writer,
-  workspaceId: 'w',
-  timeZone: 'UTC',
-  mirrorLagMs: 0,
-  temporaryFolder: temporaryFolder(home),
-  readBody: landing.body,
-  pageFiles: landing.files,
-  verifyChecksums: landing.verifyChecksums,
-  now: () => 0,
-})
-
 const refusal = (promise: Promise<unknown>): Promise<ConvohouseError> =>
   promise.then(
     () => expect.fail('it was opened'),
     (error: ConvohouseError) => error,
   )
 
-const columnsOf = (warehouse: Warehouse, table: string) =>
-  warehouse.writer.rows<{ column_name: string; data_type: string }>(
-    `SELECT column_name, replace(data_type, 'TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ') AS data_type
-     FROM duckdb_columns() WHERE table_name = $table ORDER BY column_index`,
-    { table },
-  )
-
 const epochOf = async ({ writer }: Pick<Warehouse, 'writer'>) => (await logRange(writer)).epoch
 
 describe('a warehouse', () => {
-  it('that is new has every table and column that the catalog declares', async () => {
-    const warehouse = await open()
-    for (const table of tablesOf(layoutOf(conversation))) {
-      expect(await columnsOf(warehouse, table.name), table.name).toEqual(
-        table.columns.map(column => ({ column_name: column.name, data_type: column.sqlType })),
-      )
-    }
-  })
-
   it('that is opened again is not written to', async () => {
     await visit(async () => {})
     const before = await readFile(warehouseFile(home))
@@ -102,21 +64,10 @@ describe('a warehouse', () => {
     })
     const warehouse = await open()
     expect(await epochOf(warehouse)).not.toBe(epoch)
-    expect(await columnsOf(warehouse, 'conversations')).toContainEqual({
-      column_name: 'csat_ease10',
-      data_type: 'DOUBLE',
-    })
     expect(await warehouse.writer.rows('SELECT conversation_id, csat_ease10 FROM conversations')).toEqual([
       { conversation_id: 'kept', csat_ease10: null },
     ])
-
-    const landing = openLanding(home).workspace('w')
-    const page = await landConversations(landing, { records: [{ ID: 'new', csat: { ease10: 4 }, tags: ['t'] }] })
-    expect(await loadPages(contextOf(warehouse.writer, landing), [page])).toMatchObject({ inserted: 1 })
-    expect(await warehouse.writer.rows('SELECT tag FROM conversation_tags')).toEqual([{ tag: 't' }])
-    expect(await warehouse.writer.rows(`SELECT csat_ease10 FROM conversations WHERE conversation_id = 'new'`)).toEqual([
-      { csat_ease10: 4 },
-    ])
+    expect(await warehouse.writer.rows('FROM conversation_tags')).toEqual([])
   })
 
   it.each([

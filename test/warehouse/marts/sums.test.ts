@@ -60,8 +60,6 @@ const PAIRS: Sums[] = [
   },
   { daily: 'spend_daily', facts: 'fct_spend', sums: SPENT },
   { daily: 'spend_daily', facts: 'fct_conversations', sums: LIFETIME },
-  // What observations report of a conversation's costs adds up to what its record has.
-  { daily: 'fct_spend', facts: 'fct_conversations', sums: SPENT },
   {
     daily: 'people_daily',
     facts: 'fct_conversations',

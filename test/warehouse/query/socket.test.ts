@@ -24,26 +24,9 @@ describe('the process that holds the warehouse', () => {
     await served.writer.run('DELETE FROM numbers WHERE text IS NULL')
   })
 
-  it('answers with the same columns and values as DuckDB in this process', async () => {
-    const result = await served.ask('SELECT n, text, [n] AS list FROM numbers ORDER BY n')
-    expect(result.columns.map(({ type }) => type)).toEqual(['BIGINT', 'VARCHAR', 'BIGINT[]'])
-    const rows = await rowsOf(result)
-    expect(rows).toHaveLength(20_000)
-    expect(rows[19_999]).toEqual([19_999n, 'x'.repeat(100), [19_999n]])
-    expect(result.tally()).toEqual({ rows: 20_000, truncated: false })
-  })
-
-  it('reports errors with code, position and hint', async () => {
-    await expect(served.ask('SELECT zz FROM numbers')).rejects.toMatchObject({
-      code: 'SQL_INVALID',
-      message: expect.stringContaining('LINE 1: SELECT zz'),
-    })
-    await expect(served.ask('DROP TABLE numbers')).rejects.toMatchObject({
-      code: 'SQL_REFUSED',
-      hint: expect.stringContaining('SELECT'),
-    })
-    await expect(served.ask(LATE).then(rowsOf)).rejects.toMatchObject({ code: 'SQL_INVALID' })
-    await expect(served.ask(ENDLESS, { timeoutMs: 200 })).rejects.toMatchObject({ code: 'QUERY_TIMEOUT' })
+  it('reports an error after the first rows, with the message of DuckDB', async () => {
+    const error = { code: 'SQL_INVALID', message: expect.stringMatching(/Could not convert string 'x27\d+'/) }
+    await expect(served.ask(LATE).then(rowsOf)).rejects.toMatchObject(error)
   })
 
   it('sends Parquet, and keeps no copy', async () => {

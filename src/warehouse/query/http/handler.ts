@@ -188,7 +188,7 @@ async function runInSlot(running: Running): Promise<void> {
   }
 }
 
-/** How long after the query's timeout its response stays open for a client that is slow to read the rest; then the connection is closed. */
+/** After the query's timeout, its response stays open for so long for a client that is slow to read the rest. */
 const READ_WITHIN_MS = 5 * SECOND
 
 async function run(running: Running, timeoutMs: number): Promise<void> {

@@ -28,7 +28,7 @@ const DEFAULT_LIMITS: SocketLimits = {
   maxWaitMs: 30 * SECOND,
 }
 
-/** How long `close` waits for queries that DuckDB does not interrupt, and for clients that do not read. */
+/** `close` waits for so long for queries that DuckDB does not interrupt, and for clients that do not read. */
 const CLOSE_WITHIN_MS = 5 * SECOND
 
 export interface QueryServer {
