@@ -1,6 +1,5 @@
 // `convohouse sandbox`: serves the vendor's API with generated data until it is stopped.
 import type { Command } from 'commander'
-import type { EventName } from '../catalog/events/event-types.ts'
 import { DAY, parseDuration, SECOND } from '../core/time.ts'
 import { FAULTS } from '../sandbox/faults/fault-settings.ts'
 import { HOSTILE } from '../sandbox/hostile/mutations.ts'
@@ -82,17 +81,11 @@ export const define = (command: Command): Command =>
       'choose one interpretation of a point that the API document leaves open; repeatable',
       reading,
     )
-    .option('--literal', 'serve only what the API document shows, and refuse parameters that it does not name')
     .option('--webhooks <url>', 'post webhook events to this address; implies --traffic', filled('--webhooks'))
     .option(
       '--webhook-secret <secret>',
       'secret in each event (default: sandbox-webhook-secret)',
       filled('--webhook-secret'),
-    )
-    .option(
-      '--webhook-types <names>',
-      'event types to send, separated by commas (default: all)',
-      filled('--webhook-types'),
     )
     .option(
       '--event-fault <name=rate>',
@@ -126,7 +119,7 @@ Examples:
   $ convohouse sandbox --start 2026-01-01 --speed ${DAY / SECOND}     one day per second
   $ convohouse sandbox --fault dropped-after=0.05 --fault slow=0.1:3s
   $ convohouse sandbox --hostile wrong-types=0.05 --hostile huge-record=0.001:1000000
-  $ convohouse sandbox --literal --reading usage=nested  only what the document shows
+  $ convohouse sandbox --reading usage=nested            another reading of the document
   $ convohouse sandbox --webhooks http://127.0.0.1:8787/webhooks --event-fault dropped=0.05 --event-fault delayed=0.1:10m`,
     )
     .action(runSandbox)
@@ -188,7 +181,6 @@ export interface SandboxFlags extends Partial<Omit<SandboxOptions, 'webhooks'>> 
   reading?: SandboxOptions['readings']
   webhooks?: string
   webhookSecret?: string
-  webhookTypes?: string
   eventFault?: Record<string, Rate>
   json?: boolean
 }
@@ -196,7 +188,7 @@ export interface SandboxFlags extends Partial<Omit<SandboxOptions, 'webhooks'>> 
 /** Returns the sandbox's options that flags set; the sandbox uses its defaults for the others. */
 export function sandboxOptions(flags: SandboxFlags): Partial<SandboxOptions> {
   const { unpaid, hourly, hour, quota, latency, mirrorLag, start, reading, fault, json: _, ...others } = flags
-  const { webhooks, webhookSecret, webhookTypes, eventFault, ...same } = others
+  const { webhooks, webhookSecret, eventFault, ...same } = others
   const named = {
     ...same,
     paid: unpaid === undefined ? undefined : !unpaid,
@@ -211,7 +203,6 @@ export function sandboxOptions(flags: SandboxFlags): Partial<SandboxOptions> {
     webhooks: {
       url: webhooks,
       secret: webhookSecret,
-      types: webhookTypes?.split(',').map(name => name.trim()) as EventName[] | undefined,
       faults: { rates: eventFault },
     },
   }

@@ -1,10 +1,8 @@
 // Control endpoints under /_sandbox/ for tests and demos. They need no token and are not part of the vendor's API.
 //
 //   GET  /_sandbox/requests?since=N&agentId=A&kind=export   served requests, in order
-//   GET  /_sandbox/requests?summary=true                    the same, counted by agent, query and cursor
 //   GET  /_sandbox/state                                    clock, rate limit, usage, options without the token
 //   GET  /_sandbox/resources                                ids of agents, metrics, crawler jobs with pages, and organizations
-//   GET  /_sandbox/truth                                    per agent: visible and exportable conversations, billable sessions
 //   POST /_sandbox/clock {nowMs?|advanceMs?, speed?}        sets the time, its speed, or both
 //   GET  /_sandbox/faults                                   current faults, and how often each was served
 //   POST /_sandbox/faults {seed?, rates?, script?} replaces the faults; {} turns them off
@@ -12,7 +10,6 @@
 //   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes the given conditions (`conditions.ts`)
 //   GET  /_sandbox/webhooks                                 webhook settings, and event counts by outcome
 //   POST /_sandbox/webhooks {url?, types?, faults?, …}      changes the given settings (`webhook-settings.ts`)
-//   GET  /_sandbox/events?since=N&type=T&convoId=C&outcome=O  emitted events, in order, with their outcome
 //   POST /_sandbox/reset-requests                           clears the request log; rate limit and usage stay
 
 import { z } from 'zod'
@@ -20,8 +17,8 @@ import { DAY, SECOND } from '../core/time.ts'
 import { issueTexts } from './rates.ts'
 import { metricsOf } from './routes/agent-resources.ts'
 import { type Answer, fault, jsonAnswer } from './routes/answer.ts'
+import type { SandboxService } from './routes/route.ts'
 import { existingJobs } from './routes/workspaces.ts'
-import type { SandboxService } from './service.ts'
 
 interface ControlRequest {
   method: string
@@ -37,12 +34,10 @@ const ROUTES: Record<string, Record<string, ControlRoute>> = {
   requests: { GET: getRequests },
   state: { GET: getState },
   resources: { GET: getResources },
-  truth: { GET: getTruth },
   clock: { POST: setClock },
   faults: settingsOf('faults'),
   conditions: settingsOf('conditions'),
   webhooks: settingsOf('webhooks'),
-  events: { GET: getEvents },
   'reset-requests': { POST: resetRequests },
 }
 
@@ -58,11 +53,7 @@ function getRequests({ log }: SandboxService, { params }: ControlRequest): Answe
   const since = Number(params.get('since') ?? 0)
   if (!Number.isFinite(since)) return fault(400, 'since must be a number')
   const filter = { since, agentId: params.get('agentId'), kind: params.get('kind') }
-  const summarised = params.get('summary') === 'true'
-  return jsonAnswer({
-    total: log.total,
-    ...(summarised ? { summary: log.summary(filter) } : { requests: log.list(filter) }),
-  })
+  return jsonAnswer({ total: log.total, requests: log.list(filter) })
 }
 
 function getState(service: SandboxService): Answer {
@@ -76,17 +67,6 @@ function getState(service: SandboxService): Answer {
     requests: log.total,
     options: shown,
   })
-}
-
-/** The true counts per agent. Deleted agents are included, with what their export would return if they still existed. */
-function getTruth({ world, clock, conditions }: SandboxService): Answer {
-  const dataMs = conditions.dataMs(clock.now())
-  const agents = world.agentIds().map(agentId => ({
-    agentId,
-    ...world.tally(agentId, dataMs),
-    ...(conditions.isGone(agentId) && { gone: true }),
-  }))
-  return jsonAnswer({ dataMs, agents })
 }
 
 /** All ids of resources that have no list in the API. */
@@ -117,19 +97,6 @@ function settingsOf(name: 'faults' | 'conditions' | 'webhooks'): Record<string, 
       return jsonAnswer(part.report())
     },
   }
-}
-
-/** Payloads take kilobytes per event, so they are left out unless the request has `payload=true`. */
-function getEvents({ webhooks }: SandboxService, { params }: ControlRequest): Answer {
-  const since = Number(params.get('since') ?? 0)
-  if (!Number.isFinite(since)) return fault(400, 'since must be a number')
-  const param = (name: string) => params.get(name) ?? undefined
-  const filter = { since, type: param('type'), convoId: param('convoId'), outcome: param('outcome') }
-  const events = webhooks.log.list(filter).map(event => {
-    const { payload, ...others } = Object.getOwnPropertyDescriptors(event)
-    return params.get('payload') === 'true' ? event : Object.defineProperties({}, others)
-  })
-  return jsonAnswer({ total: webhooks.log.total, events })
 }
 
 function resetRequests({ log }: SandboxService): Answer {

@@ -46,8 +46,6 @@ export interface SandboxOptions {
   hostile: Partial<Record<HostileName, Rate>>
   /** How to serve the points that the API document leaves open (`readings.ts`); the others keep their default. */
   readings: Partial<Readings>
-  /** Serves only what the document shows, and refuses parameters that it does not name; `readings` take precedence. */
-  literal: boolean
   /** Faults served from the start; can be changed while it runs. */
   faults: FaultSettings
   /** Webhook address and event faults at the start; can be changed while it runs. */
@@ -84,7 +82,6 @@ export const SANDBOX_DEFAULTS: SandboxOptions = {
   cacheBytes: 192 * 1024 * 1024,
   hostile: {},
   readings: {},
-  literal: false,
   faults: {},
   webhooks: {},
 }
@@ -107,7 +104,7 @@ export function resolveOptions(given: Partial<SandboxOptions>, realNowMs: number
   return {
     ...options,
     startMs: options.startMs ?? realNowMs,
-    readings: resolveReadings(options.readings, options.literal),
+    readings: resolveReadings(options.readings),
     hourlyRequests: given.hourlyRequests ?? (options.paid ? options.hourlyRequests : UNPAID_HOURLY_REQUESTS),
     traffic: given.traffic ?? typeof options.webhooks.url === 'string',
     arrivalsPerDay: given.arrivalsPerDay ?? (onRealClock ? options.arrivalsPerDay : 0),

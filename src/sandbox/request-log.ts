@@ -34,16 +34,6 @@ interface RequestFilter {
   kind: string | null
 }
 
-/** Requests with the same agent and query, including the cursor. */
-interface RequestCount extends Pick<ServedRequest, 'kind'> {
-  agentId: string | null
-  query: Record<string, string>
-  count: number
-  statuses: Record<string, number>
-  returned: number
-  billed: number
-}
-
 /** Above this the log drops its oldest tenth. */
 const MAX_KEPT = 200_000
 
@@ -72,20 +62,5 @@ export class RequestLog {
         (agentId === null || request.agentId === agentId) &&
         (kind === null || request.kind === kind),
     )
-  }
-
-  /** Groups requests by agent and query; a repeated request has a count above 1. */
-  summary(filter: RequestFilter): RequestCount[] {
-    const counts = new Map<string, RequestCount>()
-    for (const { kind, agentId, query, status, returned, billed } of this.list(filter)) {
-      const key = JSON.stringify([kind, agentId, Object.entries(query).sort()])
-      const entry = counts.get(key) ?? { kind, agentId, query, count: 0, statuses: {}, returned: 0, billed: 0 }
-      entry.count++
-      entry.statuses[status] = (entry.statuses[status] ?? 0) + 1
-      entry.returned += returned
-      entry.billed += billed
-      counts.set(key, entry)
-    }
-    return [...counts.values()]
   }
 }

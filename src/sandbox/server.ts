@@ -14,8 +14,8 @@ import { type ResolvedOptions, resolveOptions, type SandboxOptions } from './opt
 import type { Readings } from './readings.ts'
 import { RequestLog } from './request-log.ts'
 import { type Answer, fault } from './routes/answer.ts'
+import type { SandboxService } from './routes/route.ts'
 import { isControl, route } from './routes/router.ts'
-import type { SandboxService } from './service.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 import { OrganizationList } from './world/organizations.ts'
 import { createWorld, RecordCache, type World } from './world/world.ts'
@@ -51,10 +51,10 @@ const SERVER_SETTINGS = {
 export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sandbox> {
   const options = resolveOptions(given)
   const service = createService(options)
-  const outbox = new Outbox(() => service.clock.now())
+  const closing = new AbortController()
   const server = createServer(SERVER_SETTINGS, (request, response) => {
-    // Fails only if the caller has closed the connection.
-    serve(service, request, { response, outbox }).catch(() => response.destroy())
+    // Fails only if the caller has closed the connection, or the sandbox closes during a delay.
+    serve(service, request, { response, signal: closing.signal }).catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', error => reject(cannotListen(options, error)))
@@ -76,7 +76,7 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
       await new Promise<void>(resolve => {
         server.close(() => resolve())
         server.closeAllConnections()
-        outbox.close()
+        closing.abort()
       })
     },
   }
@@ -121,25 +121,26 @@ function createService(options: ResolvedOptions): SandboxService {
 
 interface ResponseChannel {
   response: ServerResponse
-  outbox: Outbox
+  /** Ends the delays of answers. */
+  signal: AbortSignal
 }
 
 async function serve(
   service: SandboxService,
   request: IncomingMessage,
-  { response, outbox }: ResponseChannel,
+  { response, signal }: ResponseChannel,
 ): Promise<void> {
   const { method = 'GET', url: target = '/', headers } = request
   const { latencyMs } = service.options
   const body = await readBody(request)
-  const control = isControl(target)
-  const number = control ? 0 : outbox.arrive()
-  if (latencyMs > 0 && !control) await sleep(latencyMs)
+  if (latencyMs > 0 && !isControl(target)) await sleep(latencyMs, undefined, { signal })
   const answer =
     body === undefined
       ? fault(413, `A body holds at most ${MAX_BODY_BYTES} bytes`)
       : answerOrFault(service, { method, target, authorization: headers.authorization, body })
-  await outbox.send(response, answer, number)
+  const { holdMs = 0 } = answer.delivery ?? {}
+  if (holdMs > 0) await sleep(holdMs, undefined, { signal })
+  await write(response, answer, service.clock.now())
 }
 
 function answerOrFault(service: SandboxService, request: Parameters<typeof route>[1]): Answer {
@@ -168,53 +169,6 @@ function cannotListen({ host, port }: ResolvedOptions, cause: NodeJS.ErrnoExcept
     cause,
     facts: { host, port },
   })
-}
-
-// Sends answers: at once, late, after a later request's answer, cut in half, or not at all.
-
-interface Waiting {
-  behindLater: boolean
-  release(): void
-}
-
-class Outbox {
-  /** Time for the `Date` header, in ms. */
-  private readonly now: () => number
-  /** Delayed answers by request number. */
-  private readonly waiting = new Map<number, Waiting>()
-  private arrived = 0
-
-  constructor(now: () => number) {
-    this.now = now
-  }
-
-  /** Numbers requests by arrival, from 1. */
-  arrive(): number {
-    return ++this.arrived
-  }
-
-  /** Sends the answer of that request, after its delay. */
-  async send(response: ServerResponse, answer: Answer, number: number): Promise<void> {
-    const { holdMs = 0, behindLater = false } = answer.delivery ?? {}
-    if (holdMs > 0) await this.hold(number, { holdMs, behindLater })
-    await write(response, answer, this.now())
-    for (const [earlier, { behindLater, release }] of this.waiting) if (behindLater && earlier < number) release()
-  }
-
-  /** Releases all delayed answers. */
-  close(): void {
-    for (const { release } of this.waiting.values()) release()
-  }
-
-  private async hold(number: number, { holdMs, behindLater }: { holdMs: number; behindLater: boolean }) {
-    let timer: NodeJS.Timeout | undefined
-    await new Promise<void>(release => {
-      timer = setTimeout(release, holdMs)
-      this.waiting.set(number, { behindLater, release })
-    })
-    clearTimeout(timer)
-    this.waiting.delete(number)
-  }
 }
 
 async function write(response: ServerResponse, answer: Answer, nowMs: number): Promise<void> {

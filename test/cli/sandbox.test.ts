@@ -35,12 +35,11 @@ it.each<[words: string, options: Partial<SandboxOptions>]>([
     },
   ],
   [
-    '--webhooks http://127.0.0.1:1/ --webhook-secret abc --webhook-types lead_captured,bug_reported --event-fault delayed=0.1:2m',
+    '--webhooks http://127.0.0.1:1/ --webhook-secret abc --event-fault delayed=0.1:2m',
     {
       webhooks: {
         url: 'http://127.0.0.1:1/',
         secret: 'abc',
-        types: ['lead_captured', 'bug_reported'],
         faults: { rates: { delayed: { rate: 0.1, param: 120_000 } } },
       },
     },
@@ -49,10 +48,7 @@ it.each<[words: string, options: Partial<SandboxOptions>]>([
     '--hostile odd-id=0.5 --hostile huge-record=0.001:1000000',
     { hostile: { 'odd-id': 0.5, 'huge-record': { rate: 0.001, param: 1_000_000 } } },
   ],
-  [
-    '--reading usage=nested --reading starred=apart --reading usage=absent --literal',
-    { readings: { usage: 'absent', starred: 'apart' }, literal: true },
-  ],
+  ['--reading usage=nested --reading ext=vapi --reading usage=absent', { readings: { usage: 'absent', ext: 'vapi' } }],
 ])('the flags %j set options of the sandbox', async (words, options) => {
   const unset = { limits: true, faults: NO_RATES, webhooks: { faults: NO_RATES } }
   expect(await optionsOf(words)).toEqual({ ...unset, ...options })
@@ -67,7 +63,7 @@ it.each([
   ['--event-fault lost=0.1', 'there is no event fault "lost"; known are'],
   ['--hostile odd-ids=0.5', 'there is no hostile record "odd-ids"; known are'],
   ['--reading usage=deep', 'usage must be one of present, absent, nested'],
-  ['--reading pages=flat', 'unknown reading "pages"; the known ones are last-cursor'],
+  ['--reading pages=flat', 'unknown reading "pages"; the known ones are audit-cursor'],
   ['--reading usage', 'usage must be one of'],
   ['--reading toString=1', 'unknown reading "toString"'],
 ])('the flags %s are refused', async (words, message) => {

@@ -240,7 +240,7 @@ export const CONVERSATION = {
   assignedToUsers: z.array(Assignee),
   handoffHistory: z.array(
     object({
-      ...numbers('requestedAt acceptedAt completedAt'),
+      ...numbers('requestedAt acceptedAt completedAt queuePosition'),
       ...texts('acceptedBy organizationId requestedTeamKey'),
       ...lists('teamIds teamKeys'),
     }),
@@ -255,7 +255,7 @@ export const CONVERSATION = {
   }),
   nodesInfo: object(texts('currentNode')),
   voice: object({ ...texts('latestSessionId listenUrl'), ...numbers('listenUrlUNIX') }),
-  detailedCost: object(numbers('totalCreditsConsumed speechGenCost transcriberCost llmCost')),
+  detailedCost: object(numbers('totalCreditsConsumed speechGenCost transcriberCost llmCost twilioCost')),
   csat: object({ ...numbers('satisfaction10 ease10 submittedAt surveyVersion'), ...texts('comment channel') }),
   crmAlerts: object(booleans('overdueECD overdueActivity staleLead responded newHandoffAssigned')),
   inboundEngagementState: object({
@@ -265,7 +265,7 @@ export const CONVERSATION = {
   }),
   crmActivities: z.array(
     object({
-      ...texts('type id title date dueDate note firstChannel secondChannel'),
+      ...texts('type id title date dueDate note firstChannel secondChannel priority'),
       ...booleans('completed responded firstEngaged secondEngaged'),
       notesHistory: z.array(object(texts('text agentId agentName timestamp'))),
       metadata: z.looseObject({}),
@@ -280,7 +280,10 @@ export const CONVERSATION = {
   }),
 }
 
-export const Conversation = object(CONVERSATION)
+/** Real records have fields that the document does not list. */
+const UNDOCUMENTED = anything('title lastMessage widgetVersion unreadCount attachments')
+
+export const Conversation = object({ ...CONVERSATION, ...UNDOCUMENTED })
 
 const CHANNEL = z.enum(['voice', 'ext', 'web-chat', 'whatsapp', 'instagram', 'gb-chat', 'telephony', 'webchat'])
 const may = (names: string) => each(z.string().optional(), names)

@@ -136,7 +136,7 @@ async function opened(webhooks: WebhookSettings = {}) {
 }
 
 describe('a delivery', () => {
-  it('is one POST of JSON with the secret for each event of the world, and is logged', async () => {
+  it('is one POST of JSON with the secret for each event of the world, and is counted', async () => {
     const { receiver, sandbox, advance } = await opened()
     await advance(DAY)
     const truth = [...sandbox.world.events(START_MS, START_MS + DAY)]
@@ -145,26 +145,23 @@ describe('a delivery', () => {
     expect(receiver.received.map(body => JSON.stringify(body)).toSorted()).toEqual(sent.toSorted())
     const kinds = new Set(receiver.requests.map(({ method, contentType }) => `${method} ${contentType}`))
     expect([...kinds]).toEqual(['POST application/json; charset=utf-8'])
-    const log = sandbox.webhooks.log.list()
-    expect(log.map(({ createdMs, type }) => [createdMs, type])).toEqual(
-      truth.map(({ createdMs, type }) => [createdMs, type]),
-    )
-    expect(log.every(({ outcome, attempts }) => outcome === 'delivered' && attempts.length === 1)).toBe(true)
+    expect(sandbox.webhooks.report()).toMatchObject({ total: truth.length, outcomes: { delivered: truth.length } })
     const shown = JSON.stringify([(await ask(sandbox, 'GET', '/_sandbox/webhooks')).body, await state(sandbox)])
-    expect([shown.includes('"timeoutMs":60000'), shown.includes(SECRET)]).toEqual([true, false])
+    expect([shown.includes(receiver.url), shown.includes(SECRET)]).toEqual([true, false])
   })
 
-  it('is never repeated, whether it was refused or not answered in time, and skips a time without an address', async () => {
+  it('is never repeated, whether it was refused or not answered, and skips a time without an address', async () => {
     const { receiver, sandbox, advance } = await opened()
     receiver.status = 503
     await advance(2 * HOUR)
-    const refused = sandbox.webhooks.log.total
-    receiver.status = undefined
-    sandbox.webhooks.set({ timeoutMs: 50 })
+    const { total: refused } = sandbox.webhooks.report()
+    // Nothing listens on port 9.
+    sandbox.webhooks.set({ url: 'http://127.0.0.1:9/' })
     await advance(6 * HOUR)
-    const failed = sandbox.webhooks.log.total - refused
-    expect([refused > 0, failed > 0, sandbox.webhooks.report().outcomes]).toEqual([true, true, { refused, failed }])
-    sandbox.webhooks.set({ url: null, timeoutMs: 60_000 })
+    const { total, outcomes } = sandbox.webhooks.report()
+    const failed = total - refused
+    expect([refused > 0, failed > 0, outcomes]).toEqual([true, true, { refused, failed }])
+    sandbox.webhooks.set({ url: null })
     await advance(DAY)
     const later = await openReceiver()
     sandbox.webhooks.set({ url: later.url })
@@ -173,17 +170,14 @@ describe('a delivery', () => {
     expect(Math.min(...later.received.map(({ createdAt }) => createdAt))).toBeGreaterThan(START_MS + DAY + 8 * HOUR)
   })
 
-  it('is of the subscribed types, and of an agent while it exists; a test is sent on demand', async () => {
-    const { receiver, sandbox, advance } = await opened({ types: ['conversation_updated', 'agent_deleted'] })
+  it('is of an agent while it exists; a test is sent on demand', async () => {
+    const { receiver, sandbox, advance } = await opened()
     sandbox.conditions.set({ gone: [1] })
     await advance(2 * DAY)
-    expect(new Set(receiver.received.map(({ event }) => event))).toEqual(
-      new Set(['conversation_updated', 'agent_deleted']),
-    )
     expect(receiver.received.filter(({ agentId }) => agentId === firstAgent(sandbox))).toMatchObject([
       { event: 'agent_deleted', createdAt: START_MS, operation: 'deleted' },
     ])
-    sandbox.webhooks.set({ types: null, test: true })
+    sandbox.webhooks.set({ test: true })
     await sandbox.webhooks.settled()
     expect(receiver.received.at(-1)).toMatchObject({ event: 'webhook_test', message: expect.any(String) })
   })
@@ -199,11 +193,12 @@ describe('a delivery', () => {
     expect(Math.abs(receiver.received.length - (total - served.dropped! - waiting + served.duplicated!))).toBeLessThan(
       9,
     )
-    const late = sandbox.webhooks.log.list().filter(({ faults, attempts }) => faults.includes('delayed') && attempts[0])
-    for (const { createdMs, attempts } of late) expect(attempts[0]!.atMs - createdMs).toBeGreaterThanOrEqual(2 * HOUR)
+    const times = receiver.received.map(({ createdAt }) => createdAt)
+    const isLate = (ms: number, place: number) => ms <= Math.max(...times.slice(0, place)) - HOUR
+    expect(times.filter(isLate).length).toBeGreaterThan(served.delayed! / 3)
   })
 
-  it.each([{ url: 'nowhere' }, { secret: '' }, { types: ['all'] }, { faults: { rates: { lost: 1 } } }, { retries: 3 }])(
+  it.each([{ url: 'nowhere' }, { secret: '' }, { faults: { rates: { lost: 1 } } }, { retries: 3 }])(
     'refuses the setting %o',
     async setting => {
       const sandbox = await open({ conversations: 5 })

@@ -182,12 +182,8 @@ describe('a record', () => {
   const texts = Array.from({ length: 2_000 }, (_, index) => world.render(index, START_MS))
   const records = texts.map(text => JSON.parse(text) as Record<string, unknown>)
 
-  it('has the documented fields and types, and no others in literal mode; each field occurs, and most are optional', () => {
-    const literal = createWorld({ ...options, literal: true })
-    for (let index = 0; index < 400; index++) {
-      const record: unknown = JSON.parse(literal.render(index, START_MS))
-      expect(Conversation.safeParse(record).error).toBeUndefined()
-    }
+  it('has the documented fields and types; each field occurs, and most are optional', () => {
+    for (const record of records.slice(0, 400)) expect(Conversation.safeParse(record).error).toBeUndefined()
     const names = Object.keys(CONVERSATION)
     expect(names.filter(name => !records.some(record => (record[name] ?? null) !== null))).toEqual([])
     for (const name of ['userEmail', 'notes', 'csat', 'tags', 'summary'])

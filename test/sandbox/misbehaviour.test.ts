@@ -25,19 +25,18 @@ import {
 
 /** Yields the answers and event bodies that readings can affect, in the same order for each sandbox. */
 async function* everything(readings: Partial<Readings>): AsyncGenerator<string> {
-  const sandbox = await open({ conversations: 80, agents: 7, hourlyRequests: 3, readings })
+  const sandbox = await open({ conversations: 80, agents: 7, readings })
   const { world, clock } = sandbox
   const agentId = firstAgent(sandbox)
   const see = async (path: string): Promise<string> => {
     const answer = await call(sandbox, path)
-    return JSON.stringify([answer.status, answer.headers.get('retry-after'), await answer.text()])
+    return JSON.stringify([answer.status, await answer.text()])
   }
   for (const query of ['', '?limit=5&page=1', '?limit=5&page=2']) yield await see(`/v3/agents/search${query}`)
   for (const query of ['', '?limit=1&page=2']) yield await see(`/v3/orgs/org_alpha/teams${query}`)
   const { nextCursorTs } = (await ask(sandbox, 'GET', `/v3/agents/${agentId}/audit-log?limit=60`)).body
   for (const cursorTs of [nextCursorTs, 1e9]) yield await see(`/v3/agents/${agentId}/audit-log?cursorTs=${cursorTs}`)
-  yield JSON.stringify(await ask(sandbox, 'PATCH', '/v3/workspaces/ws_demo', { updates: { colour: 1 } }))
-  for (const query of [{ page: 1 }, { limit: 100 }, {}, {}]) yield await see(exportPath(agentId, query))
+  yield await see(exportPath(agentId, { limit: 100 }))
   for (const event of [...world.events(START_MS - 3 * DAY, clock.now())].slice(0, 9))
     yield bodyOf(event, 'secret', sandbox.readings)
 }
@@ -160,20 +159,13 @@ describe('a fault', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 429])
   })
 
-  it('of time delays an answer, sends it behind a later one, or moves its Date', async () => {
+  it('of time delays an answer, or moves its Date', async () => {
     const script = [
-      { fault: 'overtaking' as const, at: 1, param: 60_000 },
-      { fault: 'slow' as const, at: 3, param: 300 },
-      { fault: 'clock-off' as const, at: 4, param: -7_200_000 },
-      { fault: 'deep-envelope' as const, at: 5, param: 9 },
+      { fault: 'slow' as const, at: 1, param: 300 },
+      { fault: 'clock-off' as const, at: 2, param: -7_200_000 },
+      { fault: 'deep-envelope' as const, at: 3, param: 9 },
     ]
     const sandbox = await withFaults({ script })
-    const order: string[] = []
-    const first = send(sandbox).then(() => order.push('first'))
-    while ((await served(sandbox)).length === 0) await new Promise(resolve => setTimeout(resolve, 5))
-    await send(sandbox).then(() => order.push('second'))
-    await first
-    expect(order).toEqual(['second', 'first'])
     const startedMs = performance.now()
     await send(sandbox)
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(298)

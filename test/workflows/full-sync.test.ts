@@ -11,7 +11,7 @@ import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 const SETTLE_MS = 120_000
 
 describe('a sync of a workspace', () => {
-  const WORLDS: Partial<SandboxOptions>[] = [{ literal: true }, ...(isDeep ? [{ ts: 'activity' } as const, {}] : [])]
+  const WORLDS: Partial<SandboxOptions>[] = [{}, ...(isDeep ? [{ ts: 'activity' } as const] : [])]
   it.each(WORLDS)('stores every billable conversation once, with every field and child row: %j', async world => {
     const simulated = await simulatedApp({ sandbox: { conversations: 200, agents: 5, ...world } })
     const report = await simulated.sync()

@@ -18,7 +18,7 @@ import { readThrough, truthOf } from './simulated/truth.ts'
 import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
 /** Short, where a fault takes real time. */
-const PARAMS: Partial<Record<FaultName, number>> = { slow: 20, overtaking: 40, 'others-requests': 6 }
+const PARAMS: Partial<Record<FaultName, number>> = { slow: 20, 'others-requests': 6 }
 const WORLD: Partial<SandboxOptions> = { conversations: 80, agents: 2 }
 const PAGES = { maxPage: 10 }
 

@@ -123,7 +123,7 @@ function pace({ delivery }: Answer, plan: FaultPlan): Delivery {
   if (delivery?.sends === 'nothing') return {}
   const chosen = plan.take('pace')
   if (chosen === undefined) return {}
-  return { holdMs: chosen.param, ...(chosen.name === 'overtaking' && { behindLater: true }) }
+  return { holdMs: chosen.param }
 }
 
 function date({ delivery }: Answer, plan: FaultPlan): Delivery {

@@ -80,12 +80,6 @@ const TABLE = {
     help: 'the answer is delayed by PARAM (5s, real time)',
     param: ms(5 * SECOND),
   },
-  overtaking: {
-    stage: 'pace',
-    search: true,
-    help: 'the answer waits for that of a later request, at most PARAM (1s, real time)',
-    param: ms(SECOND),
-  },
   'clock-off': {
     stage: 'date',
     search: true,

@@ -126,8 +126,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 // Every kind of hostile record, in order of application.
 //
-// Only seed and index decide which conversations are hostile: a conversation is hostile in the same way in every answer, and
-// /_sandbox/truth takes that into account.
+// Only seed and index decide which conversations are hostile: a conversation is hostile in the same way in every answer.
 
 interface HostileDefinition {
   /** One line for `--help` and the docs. */
@@ -161,8 +160,8 @@ const TABLE = {
     help: 'a record of PARAM bytes (20 MiB)',
     param: { unit: 'bytes', default: 20 * MIB, min: 1, max: 256 * MIB },
   },
-  'no-id': { help: '`ID` absent, null or an array; billed, but not listed by `/_sandbox/truth`' },
-  'no-object': { help: 'null, a number, a text, … instead of the record; billed, but not listed by `/_sandbox/truth`' },
+  'no-id': { help: '`ID` absent, null or an array; billed' },
+  'no-object': { help: 'null, a number, a text, … instead of the record; billed' },
 } as const satisfies Record<string, HostileDefinition>
 
 export type HostileName = keyof typeof TABLE

@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { SECOND } from '../../core/time.ts'
 import { agentEvent } from '../events/workspace-events.ts'
 import type { Readings } from '../readings.ts'
-import type { SandboxService } from '../service.ts'
 import type { AgentRecord } from '../world/agents/agent-record.ts'
 import { type AuditEntry, generatedEntries } from '../world/agents/audit-log.ts'
 import {
@@ -23,7 +22,7 @@ import { Draw, PURPOSE } from '../world/random.ts'
 import type { Write } from '../written-state.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { readBody, readQuery } from './input.ts'
-import type { Route, RouteRequest } from './route.ts'
+import type { Route, RouteRequest, SandboxService } from './route.ts'
 
 interface FoundAgent extends Owner {
   record: AgentRecord
@@ -101,8 +100,8 @@ export function listTools({ state }: SandboxService, agent: FoundAgent, { nowMs 
 }
 
 export function createTool(service: SandboxService, agent: FoundAgent, { body, nowMs }: RouteRequest): Answer {
-  const { options, state } = service
-  const read = readBody(ToolBody, body, options.readings)
+  const { state } = service
+  const read = readBody(ToolBody, body)
   if ('refused' in read) return read.refused
   const id = `tool_${new Draw(agent.seed, state.nextNumber(), PURPOSE.written).hex(12)}`
   const { fields = [], ...sent } = read.value.tool as Omit<Tool, 'fields'> & { fields?: Tool['fields'] }
@@ -126,8 +125,8 @@ function variablesOf({ state }: SandboxService, agent: FoundAgent, nowMs: number
 }
 
 export function createVariable(service: SandboxService, agent: FoundAgent, { body, nowMs }: RouteRequest): Answer {
-  const { options, state } = service
-  const read = readBody(VariableBody, body, options.readings)
+  const { state } = service
+  const read = readBody(VariableBody, body)
   if ('refused' in read) return read.refused
   const sent = read.value.variable as Partial<Variable> & Pick<Variable, 'key'>
   if (variablesOf(service, agent, nowMs).some(({ key }) => key === sent.key))
@@ -175,7 +174,7 @@ function shown({ options, ...metric }: Metric): Metric {
 
 /** Changes the given fields only. */
 export function updateMetric(service: SandboxService, agent: FoundAgent, { ids, body, nowMs }: RouteRequest): Answer {
-  const read = readBody(Body, body, service.options.readings)
+  const read = readBody(Body, body)
   if ('refused' in read) return read.refused
   const metrics = metricsOf(service, agent)
   const before = metrics.find(({ id }) => id === ids.metricId)

@@ -1,11 +1,9 @@
 // GET /v3/agents/search (API document, section 4.16; parameters from the notes on the API, "Other endpoints").
 import { z } from 'zod'
-import type { Readings } from '../readings.ts'
-import type { SandboxService } from '../service.ts'
 import type { AgentRecord } from '../world/agents/agent-record.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
-import { hasMoreAfter, type ListPlace, onPage, PAGE_QUERY, readList } from './input.ts'
-import type { RouteRequest } from './route.ts'
+import { hasMoreAfter, onPage, PAGE_QUERY, readList } from './input.ts'
+import type { RouteRequest, SandboxService } from './route.ts'
 
 export const SearchQuery = z.object({
   workspaceId: z.string().optional(),
@@ -38,26 +36,15 @@ export function searchAgents(service: SandboxService, { params, nowMs }: RouteRe
   const order = ORDERS[sortBy]
   const found = matching(service, search, nowMs).sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
   const starred = found.filter(agent => agent.starred)
-  const others = readings.starred === 'apart' ? found.filter(agent => !agent.starred) : found
-  const listed = starredOnly === 'true' ? starred : others
-  const agents = onPage(listed, { page, limit })
+  const listed = starredOnly === 'true' ? starred : found
   const totals = readings['agent-totals']
   return jsonAnswer({
-    agents,
-    starredAgents: starredOn(readings.starred, { page, limit }, { starred, agents }),
+    agents: onPage(listed, { page, limit }),
+    starredAgents: starred,
     ...((totals === 'both' || totals === 'total') && { total: listed.length }),
     ...(totals !== 'neither' && { totalStarred: starred.length, page, limit }),
     ...((totals === 'both' || totals === 'hasMore') && { hasMore: hasMoreAfter(listed.length, { page, limit }) }),
   })
-}
-
-function starredOn(
-  reading: Readings['starred'],
-  { page }: ListPlace,
-  lists: Record<'starred' | 'agents', AgentRecord[]>,
-) {
-  if (reading === 'own-page') return lists.agents.filter(agent => agent.starred)
-  return reading === 'first-page' && page > 1 ? [] : lists.starred
 }
 
 /** Existing agents whose ID, title or description contains the text. */

@@ -16,8 +16,6 @@ export interface Delivery {
   sends?: 'nothing' | 'half'
   /** Delay in real milliseconds. */
   holdMs?: number
-  /** The delay ends as soon as a later request has been answered. */
-  behindLater?: boolean
   /** Added to the `Date` header. */
   dateOffsetMs?: number
 }

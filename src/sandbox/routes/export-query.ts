@@ -1,9 +1,8 @@
 // Parses and validates the query of an export request (API document, sections 4.12 and 8).
 import { z } from 'zod'
 import { SECOND } from '../../core/time.ts'
-import type { Readings } from '../readings.ts'
 import type { Answer } from './answer.ts'
-import { invalidQuery, readQuery, unknownParams } from './input.ts'
+import { invalidQuery, readQuery } from './input.ts'
 
 export interface ExportQuery {
   format: 'json' | 'csv'
@@ -38,17 +37,12 @@ export const ExportParams = z.object({
 const FIRST_MS = 1e11
 const BEYOND_TIME = 1e14
 
-export function parseExportQuery(
-  params: URLSearchParams,
-  readings: Readings,
-): { query: ExportQuery } | { refused: Answer } {
+export function parseExportQuery(params: URLSearchParams): { query: ExportQuery } | { refused: Answer } {
   const read = readQuery(ExportParams, params)
   if ('refused' in read) return read
   const { fromTs = null, toTs = null, ...others } = read.value
   const convoIds = params.has('convoIds') ? selectedIds(params) : undefined
   const issues = [
-    ...unknownParams(ExportParams, params, readings),
-    ...(readings['unknown-params'] === 'refused' ? repeatedParams(params) : []),
     ...((fromTs ?? 0) < BEYOND_TIME && (toTs ?? 0) < BEYOND_TIME
       ? []
       : ['fromTs and toTs are seconds or milliseconds']),
@@ -64,9 +58,6 @@ const inMs = (bound: number): number => (bound < FIRST_MS ? bound * SECOND : bou
 
 /** A bound in seconds covers the entire second: both ends are inclusive, so adjacent windows in seconds leave no gap. */
 const lastMsOf = (bound: number): number => (bound < FIRST_MS ? inMs(bound) + SECOND - 1 : bound)
-
-const repeatedParams = (params: URLSearchParams): string[] =>
-  [...new Set(params.keys())].filter(name => params.getAll(name).length > 1).map(name => `${name} is given twice`)
 
 /** Some clients repeat the parameter instead of separating the ids by commas. */
 function selectedIds(params: URLSearchParams): string[] {

@@ -4,29 +4,27 @@ import { misreport, type Reported, refusedBy, spoilPage } from '../faults/effect
 import type { ChosenFault, FaultPlan } from '../faults/faults.ts'
 import type { RateLimit } from '../limits/rate-limit.ts'
 import type { Readings } from '../readings.ts'
-import type { SandboxService } from '../service.ts'
 import { EXPORT_FIELDS } from '../world/conversation/record.ts'
 import { type Answer, fault, rawJson } from './answer.ts'
 import { type ExportPage, paginatedPage, selectedPage } from './export-page.ts'
 import { type ExportQuery, parseExportQuery } from './export-query.ts'
-import type { RouteRequest } from './route.ts'
+import type { RouteRequest, SandboxService } from './route.ts'
 
 const COMMA = Buffer.from(',')
 
 /** Every authenticated request counts against the hourly limit, even if it is refused, unless it is answered with 429. */
 export function exportConversations(service: SandboxService, { ids, params, plan, nowMs }: RouteRequest): Answer {
   const { options, world, hour, conditions } = service
-  const { readings } = options
   const agentId = ids.agentId!
   disturb(hour, plan.take('account'), nowMs)
   const blocked = plan.take('front')
   if (blocked) return refusedBy(blocked)
   const admission = hour.admit(nowMs)
-  if (!admission.admitted) return tooMany(admission.retryAfterMs, readings)
+  if (!admission.admitted) return tooMany(admission.retryAfterMs)
   if (!conditions.paid) return fault(403, 'The conversation export needs a paid workspace')
   if (world.agent(agentId) === undefined || conditions.isGone(agentId)) return fault(404, 'Agent not found')
 
-  const parsed = parseExportQuery(params, readings)
+  const parsed = parseExportQuery(params)
   if ('refused' in parsed) return parsed.refused
   const refused = plan.take('refusal')
   if (refused) return refusedBy(refused)
@@ -44,9 +42,8 @@ function disturb(hour: RateLimit, chosen: ChosenFault | undefined, nowMs: number
   if (chosen?.name === 'others-requests') hour.take(chosen.param, nowMs)
 }
 
-function tooMany(retryAfterMs: number, readings: Readings): Answer {
-  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / SECOND)))
-  const headers = readings['retry-after'] === 'seconds' ? { 'Retry-After': seconds } : {}
+function tooMany(retryAfterMs: number): Answer {
+  const headers = { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / SECOND))) }
   return fault(429, 'Too many export requests in the last hour', { headers })
 }
 
@@ -100,12 +97,11 @@ interface Answered {
 function envelopeTail(readings: Readings, { query, page, reported: { usage, rateLimit } }: Answered): object {
   const { convoIds, limit, sort, fromTs, toTs } = query
   const { hasMore, nextCursor, scanned } = page
-  const isSilent = !hasMore && nextCursor === null && readings['last-cursor'] === 'absent'
   return {
     ...(readings.usage === 'present' && { usage }),
     rateLimit,
     hasMore,
-    ...(!isSilent && { nextCursor }),
+    nextCursor,
     limit: convoIds ? convoIds.length : limit,
     mode: convoIds ? 'selected' : 'paginated',
     scannedConvoCount: scanned,

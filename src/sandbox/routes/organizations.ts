@@ -2,11 +2,10 @@
 // on the API).
 import { z } from 'zod'
 import { organizationEvent } from '../events/workspace-events.ts'
-import type { SandboxService } from '../service.ts'
 import { clientsAt, type Organization, organizationRecord, teamRecords } from '../world/organizations.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { hasMoreAfter, onPage, PAGE_QUERY, readList } from './input.ts'
-import type { Route, RouteRequest } from './route.ts'
+import type { Route, RouteRequest, SandboxService } from './route.ts'
 
 export const TeamQuery = z.object(PAGE_QUERY)
 
@@ -36,7 +35,7 @@ export function listTeams(
   { params, nowMs }: RouteRequest,
 ): Answer {
   const most = readings['team-page'] === 'asked' ? undefined : Number(readings['team-page'])
-  const read = readList(TeamQuery, params, { params: readings['team-params'], most })
+  const read = readList(TeamQuery, params, { most })
   if ('refused' in read) return read.refused
   const teams = teamRecords({ organization, seed, nowMs })
   return jsonAnswer({

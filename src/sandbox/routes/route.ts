@@ -1,9 +1,34 @@
 // A route of the API: method, path template and handler, and the matching of paths.
 import type { z } from 'zod'
-import type { FaultPlan } from '../faults/faults.ts'
-import type { RequestKind } from '../request-log.ts'
-import type { SandboxService } from '../service.ts'
+import type { SandboxClock } from '../clock.ts'
+import type { FaultPlan, Faults } from '../faults/faults.ts'
+import type { Conditions } from '../limits/conditions.ts'
+import type { Quota } from '../limits/quota.ts'
+import type { RateLimit } from '../limits/rate-limit.ts'
+import type { ResolvedOptions } from '../options.ts'
+import type { RequestKind, RequestLog } from '../request-log.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
+import type { OrganizationList } from '../world/organizations.ts'
+import type { RecordCache, World } from '../world/world.ts'
+import type { WrittenState } from '../written-state.ts'
 import type { Answer } from './answer.ts'
+
+/** Everything that a request is answered from. */
+export interface SandboxService {
+  options: ResolvedOptions
+  world: World
+  clock: SandboxClock
+  hour: RateLimit
+  quota: Quota
+  records: RecordCache
+  faults: Faults
+  conditions: Conditions
+  log: RequestLog
+  organizations: OrganizationList
+  /** Holds the writes of callers. */
+  state: WrittenState
+  webhooks: Webhooks
+}
 
 export interface RouteRequest {
   /** Values of the path's parameters by name, decoded. */

@@ -3,11 +3,25 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { answerControl } from '../control.ts'
 import { refusedBy, spoil } from '../faults/effects.ts'
-import type { SandboxService } from '../service.ts'
+import {
+  AuditQuery,
+  createTool,
+  createVariable,
+  getAuditLog,
+  getMetric,
+  listTools,
+  listVariables,
+  ofAgent,
+  updateMetric,
+} from './agent-resources.ts'
+import { SearchQuery, searchAgents } from './agents.ts'
 import { type Answer, fault } from './answer.ts'
-import { invalidQuery, NO_QUERY, unknownParams } from './input.ts'
-import { type Address, createMatcher, type Route, type RouteRequest } from './route.ts'
-import { ROUTES } from './route-table.ts'
+import { exportConversations } from './export.ts'
+import { ExportParams } from './export-query.ts'
+import { deleteOrganization, getOrganization, listTeams, ofOrganization, TeamQuery } from './organizations.ts'
+import { type Address, createMatcher, type Route, type RouteRequest, type SandboxService } from './route.ts'
+import { listVoices, VoiceQuery } from './voices.ts'
+import { deleteCrawlerJob, getCrawlerPage, ofJob, updateWorkspace } from './workspaces.ts'
 
 interface SandboxRequest {
   method: string
@@ -19,6 +33,39 @@ interface SandboxRequest {
 
 /** Paths of the control endpoints begin with this. */
 const CONTROL = '/_sandbox/'
+
+// Every route of the API that the sandbox serves, in the document's order.
+
+const TOOLS = { path: '/v3/agents/{agentId}/tools', kind: 'tools' } as const
+const VARIABLES = { path: '/v3/agents/{agentId}/variables', kind: 'variables' } as const
+const AUDIT_LOG = { path: '/v3/agents/{agentId}/audit-log', kind: 'audit', query: AuditQuery } as const
+const WORKSPACE = { path: '/v3/workspaces/{id}', kind: 'workspace' } as const
+const METRIC = { path: '/v3/agents/{agentId}/custom-metrics/{metricId}', kind: 'metric' } as const
+const VOICES = { path: '/v3/voices', kind: 'voices', query: VoiceQuery } as const
+const JOB = { path: '/v3/workspaces/{workspaceId}/crawler/jobs/{jobId}', kind: 'crawler' } as const
+const EXPORT = { path: '/v3/agents/{agentId}/convos/export', kind: 'export', query: ExportParams } as const
+const ORGANIZATION = { path: '/v3/orgs/{orgId}', kind: 'organization' } as const
+const TEAMS = { path: '/v3/orgs/{orgId}/teams', kind: 'teams', query: TeamQuery } as const
+const SEARCH = { path: '/v3/agents/search', kind: 'search', query: SearchQuery } as const
+
+export const ROUTES: readonly Route[] = [
+  { ...TOOLS, method: 'POST', answer: ofAgent(createTool) },
+  { ...TOOLS, method: 'GET', answer: ofAgent(listTools) },
+  { ...VARIABLES, method: 'POST', answer: ofAgent(createVariable) },
+  { ...VARIABLES, method: 'GET', answer: ofAgent(listVariables) },
+  { ...AUDIT_LOG, method: 'GET', answer: ofAgent(getAuditLog) },
+  { ...WORKSPACE, method: 'PATCH', answer: updateWorkspace },
+  { ...METRIC, method: 'GET', answer: ofAgent(getMetric) },
+  { ...METRIC, method: 'PUT', answer: ofAgent(updateMetric) },
+  { ...VOICES, method: 'GET', answer: listVoices },
+  { ...JOB, path: `${JOB.path}/pages/{pageId}`, method: 'GET', answer: ofJob(getCrawlerPage) },
+  { ...JOB, method: 'DELETE', answer: ofJob(deleteCrawlerJob) },
+  { ...EXPORT, method: 'GET', metered: true, answer: exportConversations },
+  { ...ORGANIZATION, method: 'GET', answer: ofOrganization(getOrganization) },
+  { ...TEAMS, method: 'GET', answer: ofOrganization(listTeams) },
+  { ...ORGANIZATION, method: 'DELETE', answer: ofOrganization(deleteOrganization) },
+  { ...SEARCH, method: 'GET', answer: searchAgents },
+]
 
 const match = createMatcher(ROUTES)
 
@@ -95,11 +142,9 @@ function otherMethod({ routes }: Address): Answer {
 
 function answerRoute(service: SandboxService, route: Route, request: RouteRequest): Answer {
   if (route.metered) return route.answer(service, request)
-  const { plan, params } = request
+  const { plan } = request
   const refused = plan.take('front') ?? plan.take('refusal')
   if (refused) return refusedBy(refused)
-  const unknown = unknownParams(route.query ?? NO_QUERY, params, service.options.readings)
-  if (unknown.length > 0) return invalidQuery(unknown)
   return route.answer(service, request)
 }
 

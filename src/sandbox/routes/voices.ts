@@ -1,11 +1,10 @@
 // GET /v3/voices (API document, sections 2.5 and 4.9).
 import { z } from 'zod'
-import type { SandboxService } from '../service.ts'
 import { canary } from '../world/agents/secret-bearing.ts'
 import { LANGUAGES, PROVIDERS, type Provider, type Voice, voicesOf } from '../world/voices.ts'
 import { type Answer, jsonAnswer } from './answer.ts'
 import { invalidQuery, readQuery } from './input.ts'
-import type { RouteRequest } from './route.ts'
+import type { RouteRequest, SandboxService } from './route.ts'
 
 const GENDERS: Record<string, string> = {
   male: 'male',

@@ -1,12 +1,11 @@
 // PATCH /v3/workspaces/{id}, and the workspace's crawler jobs (API document, sections 2.6, 2.9, 4.6, 4.10 and 4.11).
 
 import { z } from 'zod'
-import type { SandboxService } from '../service.ts'
 import { type CrawlerJob, crawlerJobs, crawlerPage } from '../world/crawler.ts'
 import { STAFF } from '../world/staff.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { readBody } from './input.ts'
-import type { Route, RouteRequest } from './route.ts'
+import type { Route, RouteRequest, SandboxService } from './route.ts'
 
 const Body = z.object({
   updates: z.object({
@@ -34,8 +33,8 @@ function otherWorkspace({ options }: SandboxService, workspaceId: string): Answe
 
 /** Changes the given fields only. Section 6.3 has no event of workspaces. */
 export function updateWorkspace(service: SandboxService, { ids, body }: RouteRequest): Answer {
-  const { options, state } = service
-  const read = readBody(Body, body, options.readings)
+  const { state } = service
+  const read = readBody(Body, body)
   if ('refused' in read) return read.refused
   const other = otherWorkspace(service, ids.id!)
   if (other) return other

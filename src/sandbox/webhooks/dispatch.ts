@@ -2,13 +2,11 @@
 
 import { Agent, request } from 'undici'
 import type { WorldEvent } from '../events/event-types.ts'
-import type { EmittedEvent } from './event-log.ts'
 import type { EventFaultPlan } from './webhook-settings.ts'
 
 export interface Dispatched {
   event: WorldEvent
   plan: EventFaultPlan
-  entry: EmittedEvent
 }
 
 interface Held extends Dispatched {
@@ -18,7 +16,7 @@ interface Held extends Dispatched {
 interface DispatchWorld {
   /** Events created after `afterMs`, up to `untilMs`, in order. */
   events(afterMs: number, untilMs: number): Iterator<WorldEvent>
-  /** Returns the event with its faults and log entry; undefined if the event is never sent. */
+  /** Returns the event with its faults; undefined if the event is never sent. */
   admit(event: WorldEvent): Dispatched | undefined
 }
 
@@ -97,18 +95,15 @@ export class Dispatch {
   }
 }
 
-interface Posted {
-  url: string
-  body: string
-  timeoutMs: number
-}
+/** The vendor's timeout (API document, section 6.1). */
+const TIMEOUT_MS = 60_000
 
 /** Posts to the configured address, once per event: the vendor never resends. */
 export class Poster {
   private readonly agent = new Agent({ connections: 1_000, pipelining: 1 })
 
   /** Returns the answer's status; 0 without a complete answer in time. */
-  async post({ url, body, timeoutMs }: Posted): Promise<number> {
+  async post(url: string, body: string): Promise<number> {
     try {
       const answer = await request(url, {
         method: 'POST',
@@ -117,7 +112,7 @@ export class Poster {
         dispatcher: this.agent,
         headersTimeout: 0,
         bodyTimeout: 0,
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
       })
       await answer.body.dump()
       return answer.statusCode

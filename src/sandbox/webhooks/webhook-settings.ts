@@ -2,7 +2,6 @@
 
 import { z } from 'zod'
 import { DAY, MINUTE } from '../../core/time.ts'
-import { EVENT_NAMES, type EventName } from '../events/event-types.ts'
 import { issueTexts, type Param, paramOf, type Rate, ratesSchema, shareOf } from '../rates.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
 
@@ -45,12 +44,6 @@ export interface WebhookSettings {
   url?: string | null | undefined
   /** Sent as `workspaceSecret` in every event. */
   secret?: string | undefined
-  /** Subscribed types; others are not sent. Null: all types. */
-  types?: EventName[] | null | undefined
-  /** Maximum number of requests in flight. */
-  concurrency?: number | undefined
-  /** Real milliseconds to wait for an answer. */
-  timeoutMs?: number | undefined
   /** Replaces all event faults; `{}` turns them off. */
   faults?: EventFaultSettings | undefined
   /** Sends a `webhook_test` now. */
@@ -63,9 +56,6 @@ const Settings = z.strictObject({
     .nullable()
     .optional(),
   secret: z.string().min(1).optional(),
-  types: z.array(z.enum(EVENT_NAMES)).nullable().optional(),
-  concurrency: z.number().int().min(1).max(1_000).optional(),
-  timeoutMs: z.number().int().min(1).max(3_600_000).optional(),
   faults: z
     .strictObject({
       seed: z.number().int().optional(),

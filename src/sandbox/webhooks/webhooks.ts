@@ -1,17 +1,16 @@
 // Sends the world's events to the configured address, by the sandbox's clock. Each event is sent once, whatever the answer.
 //
-//   world, announcements ──▶ subscribed? ──▶ faults ──▶ dispatch (delayed, duplicated) ──▶ POST ──▶ log
+//   world, announcements ──▶ faults ──▶ dispatch (delayed, duplicated) ──▶ POST ──▶ count
 //
 // A payload is built when it is sent, with the state at the event's creation.
 
 import type { SandboxClock } from '../clock.ts'
 import type { Turn } from '../events/conversation-events.ts'
-import type { EventName, WorldEvent } from '../events/event-types.ts'
+import type { WorldEvent } from '../events/event-types.ts'
 import { workspaceEvent } from '../events/workspace-events.ts'
 import { invalidOption } from '../rates.ts'
 import type { Readings } from '../readings.ts'
 import { Dispatch, type Dispatched, Poster } from './dispatch.ts'
-import { type EmittedEvent, EventLog } from './event-log.ts'
 import { DEFAULT_WEBHOOK_SECRET, EventFaults, type WebhookSettings, webhookIssues } from './webhook-settings.ts'
 
 interface WebhookWorld {
@@ -24,31 +23,28 @@ interface WebhookWorld {
 interface ResolvedSettings {
   url: string | null
   secret: string
-  types: EventName[] | null
-  concurrency: number
-  timeoutMs: number
 }
 
-/** The vendor's timeout (API document, section 6.1). */
-const DEFAULTS: ResolvedSettings = {
-  url: null,
-  secret: DEFAULT_WEBHOOK_SECRET,
-  types: null,
-  concurrency: 8,
-  timeoutMs: 60_000,
-}
+const DEFAULTS: ResolvedSettings = { url: null, secret: DEFAULT_WEBHOOK_SECRET }
+
+/** Maximum number of requests in flight. */
+const CONCURRENCY = 8
+
+/** `delivered`: answered with 200. `refused`: answered with another status. `failed`: no answer in time. `dropped`: never sent. */
+type EventOutcome = 'delivered' | 'refused' | 'failed' | 'dropped'
 
 /** Real milliseconds between two checks of the clock. */
 const CHECK_EVERY_MS = 50
 
 export class Webhooks {
-  readonly log = new EventLog()
   private readonly world: WebhookWorld
   private readonly dispatch: Dispatch
   private readonly poster = new Poster()
   private settings = DEFAULTS
   private faults = new EventFaults()
   private timer: NodeJS.Timeout | undefined
+  private total = 0
+  private readonly outcomes: Partial<Record<EventOutcome, number>> = {}
   private underWay = 0
   private idle: (() => void)[] = []
   private closed = false
@@ -91,8 +87,8 @@ export class Webhooks {
     return {
       settings: { ...settings, faults: this.faults.settings },
       ...this.faults.report(),
-      total: this.log.total,
-      outcomes: this.log.outcomes(),
+      total: this.total,
+      outcomes: { ...this.outcomes },
       underWay: this.underWay,
       waiting: this.dispatch.waiting,
     }
@@ -124,19 +120,17 @@ export class Webhooks {
   }
 
   private admit(event: WorldEvent): Dispatched | undefined {
-    const { types } = this.settings
-    if (types !== null && !types.includes(event.type)) return undefined
     const isOfGone = event.agentId !== undefined && this.world.isGone(event.agentId)
     if (isOfGone && event.type !== 'agent_deleted') return undefined
     const plan = this.faults.next()
-    const entry = this.log.add(event, Object.keys(plan))
-    if (plan.dropped === undefined) return { event, plan, entry }
-    entry.outcome = 'dropped'
+    this.total++
+    if (plan.dropped === undefined) return { event, plan }
+    this.count('dropped')
     return undefined
   }
 
   private pump(): void {
-    while (!this.closed && this.settings.url !== null && this.underWay < this.settings.concurrency) {
+    while (!this.closed && this.settings.url !== null && this.underWay < CONCURRENCY) {
       const next = this.dispatch.take(this.world.clock.now())
       if (next === undefined) break
       this.underWay++
@@ -148,22 +142,16 @@ export class Webhooks {
     if (this.underWay === 0) for (const resolve of this.idle.splice(0)) resolve()
   }
 
-  private async send({ event, entry }: Dispatched): Promise<void> {
-    const { url, secret, timeoutMs } = this.settings
-    const body = bodyOf(event, secret, this.world.readings)
-    const attempt = { atMs: this.world.clock.now(), bytes: Buffer.byteLength(body), status: 0 }
-    entry.attempts.push(attempt)
-    if (entry.outcome === 'waiting') entry.outcome = 'sending'
-    attempt.status = await this.poster.post({ url: url!, body, timeoutMs })
-    conclude(entry, attempt.status)
+  private async send({ event }: Dispatched): Promise<void> {
+    const { url, secret } = this.settings
+    const status = await this.poster.post(url!, bodyOf(event, secret, this.world.readings))
+    if (status === 200) this.count('delivered')
+    else this.count(status === 0 ? 'failed' : 'refused')
   }
-}
 
-/** Sets the event's outcome; one delivered copy is enough. */
-function conclude(entry: EmittedEvent, status: number): void {
-  if (entry.outcome === 'delivered') return
-  if (status === 200) entry.outcome = 'delivered'
-  else entry.outcome = status === 0 ? 'failed' : 'refused'
+  private count(outcome: EventOutcome): void {
+    this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1
+  }
 }
 
 /** Returns the request's body, JSON text. */

@@ -11,7 +11,7 @@ const VERSIONS = 40
 export class Lives {
   private readonly options: ResolvedOptions
   private readonly schedule: Scheduler
-  /** The readings' changes to names of a record; undefined if they change nothing. */
+  /** Renames a field of the record as the reading says; undefined if it changes nothing. */
   readonly shape: ReturnType<typeof recordShape>
 
   constructor(options: ResolvedOptions, schedule: Scheduler) {

@@ -1,7 +1,7 @@
 // Compares the client's declarations with the routes of the sandbox. Each is written from the API document alone.
 import { describe, expect, it } from 'vitest'
 import { idsIn, OPERATIONS } from '../../../src/client/api/operations.ts'
-import { ROUTES } from '../../../src/sandbox/routes/route-table.ts'
+import { ROUTES } from '../../../src/sandbox/routes/router.ts'
 import { ask, open, resources } from '../../sandbox/caller.ts'
 
 /** The document calls it `id`, "the workspace id"; the client has one name for it in all operations. */

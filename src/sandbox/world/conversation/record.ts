@@ -49,8 +49,6 @@ function undocumented(scene: Scene) {
   }
 }
 
-// The fields of an exported conversation record, and the readings that change their names and values.
-
 /** Section 2.10 in the document's order, then undocumented fields of real records. Also the columns of the CSV form. */
 export const EXPORT_FIELDS = `
 userEmail userName userPhone userAddress userCompany userWebsite notes note userProfilePic userImage socialHandle linkedIn
@@ -73,31 +71,8 @@ title lastMessage widgetVersion unreadCount attachments
   .trim()
   .split(/\s+/)
 
-type Json = Record<string, unknown>
-
-/** Undocumented fields of real records; `[]` means each element of an array. */
-const UNDOCUMENTED = `title lastMessage widgetVersion unreadCount attachments
-detailedCost.twilioCost crmActivities[].priority handoffHistory[].queuePosition`
-  .split(/\s+/)
-  .map(path => path.split('.'))
-
-/** Returns the function that applies the readings to a record; undefined if they change nothing. */
-export function recordShape(readings: Readings): ((record: Json) => Json) | undefined {
-  const documentedOnly = readings.undocumented === 'absent'
-  const renamed = readings.ext === 'vapi'
-  if (!documentedOnly && !renamed) return undefined
-  return record => {
-    const { ext, ...others } = documentedOnly ? documented(record) : record
-    return ext === undefined ? others : { ...others, [readings.ext]: ext }
-  }
-}
-
-const documented = (record: Json): Json => UNDOCUMENTED.reduce((left, path) => without(left, path) as Json, record)
-
-function without(value: unknown, [step, ...rest]: readonly string[]): unknown {
-  if (typeof value !== 'object' || value === null || step === undefined) return value
-  const { [step.replace('[]', '')]: inner, ...others } = value as Json
-  if (rest.length === 0 || inner === undefined) return others
-  const left = Array.isArray(inner) ? inner.map(element => without(element, rest)) : without(inner, rest)
-  return { ...others, [step.replace('[]', '')]: left }
+/** Returns the function that applies the reading `ext` to a record; undefined if it changes nothing. */
+export function recordShape({ ext: name }: Readings): ((record: Record<string, unknown>) => object) | undefined {
+  if (name === 'ext') return undefined
+  return ({ ext, ...others }) => (ext === undefined ? others : { ...others, [name]: ext })
 }
