@@ -2,7 +2,7 @@
 // back. Several loops run at the same time on one queue and one governor.
 import { isUrgent, requestsInShare } from '../src/core/governor/fair-share.ts'
 import { type Decision, type Grant, govern, requestLease } from '../src/core/governor/governor.ts'
-import { otherEnd } from '../src/core/planning/gap-windows.ts'
+import { otherEnd } from '../src/core/planning/gaps.ts'
 import { isAtRest } from '../src/core/planning/no-progress.ts'
 import { idsFitting } from '../src/core/planning/window-ids.ts'
 import { isById, type WindowProgress } from '../src/core/planning/windows.ts'

@@ -1,6 +1,7 @@
 // The billing periods that the loaded pages of a history have reported, as `sql/planning/reported_periods` reads them.
+
+import type { ReportedPeriod } from '../../src/core/quota/billing-period.ts'
 import { INCLUDED_SESSIONS, PACK_SESSIONS } from '../../src/core/quota/quota.ts'
-import type { ReportedPeriod } from '../../src/core/quota/quota-recovery.ts'
 import { DAY, MINUTE } from '../../src/core/time.ts'
 import type { LoadedRequest, MemoryWarehouse } from './memory-warehouse.ts'
 

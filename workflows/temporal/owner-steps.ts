@@ -1,7 +1,7 @@
 // The Steps port inside the owner workflow: each step calls an activity, and lost leases are recovered.
 import { CancellationScope } from '@temporalio/workflow'
 import { isUrgent } from '../../src/core/governor/fair-share.ts'
-import { confirmationNeeded, needsConsent } from '../../src/core/planning/consent.ts'
+import { confirmationNeeded, needsConsent } from '../../src/core/planning/price.ts'
 import type { Host } from '../host.ts'
 import { fetchOrRecover, type LostLeaseHandling, probeOrRecover, waitForHolders } from '../lost-lease.ts'
 import { pagesFetched, planSummary } from '../progress.ts'

@@ -25,8 +25,8 @@ import {
   resumableFullExport,
   type StoredDay,
 } from './full-export.ts'
-import { dueGaps, FIRST_PAGE } from './gap-windows.ts'
 import type { Gap } from './gaps.ts'
+import { dueGaps, FIRST_PAGE } from './gaps.ts'
 import { idWindows } from './id-windows.ts'
 import { MAX_IDLE_PAGES } from './no-progress.ts'
 import type { MeasuredRefreshes } from './refresh-rule.ts'

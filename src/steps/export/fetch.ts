@@ -2,6 +2,9 @@
 // most the request in flight.
 
 import type { Failure, LeaseAnswers, LeaseOutcome } from '../../../workflows/steps.ts'
+import { emptyNotes } from '../../catalog/inspection/inspect.ts'
+import { AGENTS } from '../../catalog/resources/agents.ts'
+import { exportPath } from '../../client/address.ts'
 import type { ExportAnswer } from '../../client/answers.ts'
 import { VendorError } from '../../client/faults.ts'
 import type { AttemptOutcome } from '../../client/http/attempts.ts'
@@ -16,13 +19,15 @@ import { advance } from '../../core/planning/window-progress.ts'
 import { nextRequest, restarted, type WindowQuery } from '../../core/planning/window-query.ts'
 import { newProgress, openWindow, type PageFacts, type WindowProgress } from '../../core/planning/windows.ts'
 import { fitsReport } from '../../core/quota/billing-period.ts'
-import { DAY, EARLIEST_MS } from '../../core/time.ts'
+import { compactTimestamp, DAY, EARLIEST_MS } from '../../core/time.ts'
+import { caselessPathSegment } from '../../files/path-segment.ts'
 import type { CircuitBreaker, FetchDependencies } from '../dependencies.ts'
+import type { Landing } from '../listing/resource-pages.ts'
+import { pageHead } from '../page-head.ts'
 import type { Pending } from '../pending.ts'
 import type { ServerClock } from '../server-clock.ts'
 import { exportHead, textQuery } from './export-head.ts'
 import { recoverFailedPage, selectionFails } from './failed-page.ts'
-import { landGone } from './gone-agents.ts'
 
 export interface Fetching extends FetchDependencies {
   clock: ServerClock
@@ -369,4 +374,34 @@ async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant
     if (failure?.code === 'API_NOT_FOUND') await landGone(fetching, agentId, error as VendorError)
   }
   return { answers: used.answers, failure }
+}
+
+/**
+ * The vendor no longer has an agent: lands the refusal of its export as a page without the answer's content, so that a replay marks the
+ * agent as missing too. @throws HOME_UNUSABLE
+ */
+export async function landGone(fetching: Landing, agentId: string, { exchange }: VendorError): Promise<void> {
+  const { clock, landing, pending } = fetching
+  const nowMs = fetching.now()
+  if (exchange) clock.observe(exchange)
+  const { sentAtMs, receivedAtMs } = exchange ?? { sentAtMs: nowMs, receivedAtMs: nowMs }
+  const window = `${compactTimestamp(clock.at(nowMs))}-gone-${caselessPathSegment(agentId)}`
+  const head = pageHead(
+    fetching,
+    { status: 404, sentAtMs, receivedAtMs },
+    {
+      place: { stream: AGENTS.stream, agentId: null, window, generation: 1, sequence: 1 },
+      goneAgentId: agentId,
+      request: { path: exportPath(agentId), query: {} },
+      bodyBytes: 2,
+      lastPage: false,
+      notes: emptyNotes(),
+    },
+  )
+  const landed = await landing.land(head, Buffer.from('{}')).catch(error => {
+    // Another window of the agent was refused at the same millisecond.
+    if (isCode(error, 'LANDING_TAKEN')) return null
+    throw error
+  })
+  if (landed !== null) pending.add(landed, head)
 }

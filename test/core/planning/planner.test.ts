@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { takesMostOfQuota } from '../../../src/core/planning/consent.ts'
 import { type Coverage, cover } from '../../../src/core/planning/coverage.ts'
 import { projectedSessions } from '../../../src/core/planning/estimate.ts'
 import {
@@ -11,6 +10,7 @@ import {
   planWindows,
   pollSeconds,
 } from '../../../src/core/planning/planner.ts'
+import { takesMostOfQuota } from '../../../src/core/planning/price.ts'
 import { newProgress, type WindowProgress } from '../../../src/core/planning/windows.ts'
 import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
 import { rounds } from '../../tier.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { applyUsage } from '../../../src/core/quota/billing-period.ts'
+import { applyUsage, type ReportedPeriod, recoverQuota } from '../../../src/core/quota/billing-period.ts'
 import {
   countBilled,
   holdPending,
@@ -9,7 +9,6 @@ import {
   resolvesAtMs,
   sessionsLeft,
 } from '../../../src/core/quota/quota.ts'
-import { type ReportedPeriod, recoverQuota } from '../../../src/core/quota/quota-recovery.ts'
 import type { ReportedUsage } from '../../../src/core/quota/reported-usage.ts'
 
 const usage = (reported: Partial<ReportedUsage>): ReportedUsage => ({

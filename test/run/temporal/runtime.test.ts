@@ -1,8 +1,7 @@
 // The metrics page that combines the metrics of the Temporal SDK with those of another process.
 import { Runtime } from '@temporalio/worker'
 import { expect, it } from 'vitest'
-import { installRuntime } from '../../../src/run/temporal/worker/runtime.ts'
-import { fetchMetrics, mergeMetrics } from '../../../src/run/temporal/worker/sdk-metrics.ts'
+import { fetchMetrics, installRuntime, mergeMetrics } from '../../../src/run/temporal/worker/runtime.ts'
 import { until } from '../../until.ts'
 
 it("the SDK's own metrics can be read beside ours, and those of another process beside them", async () => {

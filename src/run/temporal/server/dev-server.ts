@@ -1,14 +1,15 @@
 // Runs Temporal's dev server as a process that ends when this one does, even if SIGKILL ends it. (If the server is not ready after 5 s,
 // the SDK's own helper gives up.)
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { access, constants } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { searchPath } from '../../../config.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { SECOND } from '../../../core/time.ts'
-import { freePort, usualPort } from './ports.ts'
 
 /** Path of the Temporal CLI, which contains the dev server, on the PATH; null if it is not there. */
 export async function findTemporal(folders: readonly string[] = searchPath()): Promise<string | null> {
@@ -218,3 +219,26 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
     }
   }
 }
+
+/** The port if it is free now, else null; another process may take it before the caller does. */
+async function portIfFree(port: number): Promise<number | null> {
+  const server = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
+  } catch {
+    return null
+  }
+  const taken = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return taken.port
+}
+
+/** Any free port. */
+export async function freePort(): Promise<number> {
+  const port = await portIfFree(0)
+  if (port === null) throw new Error('this machine has no free port')
+  return port
+}
+
+/** The preferred port if it is free, else any free port. */
+export const usualPort = async (port: number): Promise<number> => (await portIfFree(port)) ?? freePort()

@@ -1,7 +1,7 @@
 // The worker's log lines about syncs: begin, end and result.
 import type { Prepared, RunRef, SyncReport } from '../../../../workflows/steps.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
-import { historyPrice } from '../../../core/planning/price-text.ts'
+import { historyPrice } from '../../../core/planning/price.ts'
 import { outcomeText } from '../../../core/run-record.ts'
 import { counted } from '../../../core/words.ts'
 

@@ -1,9 +1,10 @@
 // The price of a plan as text, and whether people should read it before the sync begins.
+import { ConvohouseError } from '../errors.ts'
 import { budgetOf, unlimited } from '../governor/budget.ts'
 import { type GovernorState, requestsFor } from '../governor/governor.ts'
 import { sessionsFor } from '../governor/session-budget.ts'
 import { counted, hours, range } from '../words.ts'
-import { type Layout, layOut, type Range } from './estimate.ts'
+import { type Layout, layOut, type Range, rangeText } from './estimate.ts'
 import type { Plan } from './planner.ts'
 
 interface Priced {
@@ -54,4 +55,30 @@ export function historyPrice(priced: Priced, nowMs: number): string | null {
   const { sessionsLeft } = budgetOf(priced.governor, nowMs).quota
   const most = unknown > 0 ? [`At most ${counted(sessionsLeft, 'session')} are billed this period.`] : []
   return ['reading history.', ...priceLines(priced, nowMs), ...most].join(' ')
+}
+
+/** True where the plan exports and bills stored conversations again: a person must confirm it, whatever the price. */
+export const isBilledAgain = (plan: Plan): boolean =>
+  plan.windows.some(({ progress, estimate }) => progress.window.kind === 'full' && (estimate?.sessions.high ?? 0) > 0)
+
+/** True where a person must confirm the plan. */
+export const needsConsent = (plan: Plan, includedSessions: number): boolean =>
+  isBilledAgain(plan) || takesMostOfQuota(plan, includedSessions)
+
+/** Refuses a plan that needs consent and has none. */
+export const confirmationNeeded = (workspaceId: string, plan: Plan): ConvohouseError => {
+  const again = isBilledAgain(plan)
+  return new ConvohouseError('CONFIRMATION_NEEDED', {
+    what: again
+      ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${rangeText(plan.total.sessions)} sessions again.`
+      : `This sync of workspace ${workspaceId} may use most of the quota.`,
+    // A full export needs consent whatever its range, so the hint does not suggest --since.
+    hint: `Run \`convohouse plan\` with the same flags, then confirm with --yes, or limit the sync with --max-sessions${again ? '' : ' or --since'}.`,
+  })
+}
+
+/** True where history or a refresh may use most of the included sessions. */
+export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean {
+  const refreshes = plan.windows.some(({ progress }) => progress.window.kind === 'refresh')
+  return (plan.firstBackfills > 0 || refreshes) && plan.total.sessions.high > includedSessions / 2
 }
