@@ -225,3 +225,9 @@ describe('history', () => {
     )
   })
 })
+
+it('a run that may bill 100 sessions asks each agent for five conversations at most at first', () => {
+  const vendor = new Vendor(100, 0)
+  for (const agentId of ['a', 'b', 'c']) vendor.ask({ agentId, usual: 1, surprise: 0 }, 'tail', 5)
+  expect(Math.max(...vendor.limits)).toBeLessThanOrEqual(5)
+})

@@ -95,9 +95,33 @@ describe('the page size', () => {
     expect(running(20, 1_750)).toBe(20)
     expect(running(1, 1_980)).toBe(2)
   })
+
+  it('does not shrink for concurrent leases: a lease takes at most half of the remaining sessions', () => {
+    const [state, first] = requestLease(
+      governorWith({}, 1_000, 2_000),
+      { lease: 'a', agentId: 'a', kind: 'head', wants: 20 },
+      NOW,
+    )
+    expect(granted(first)).toMatchObject({ limit: 100, requests: 3 + 2 })
+    expect(granted(requestLease(state, { lease: 'b', agentId: 'a', kind: 'head', wants: 20 }, NOW)[1])).toMatchObject({
+      limit: 100,
+    })
+  })
 })
 
 describe('a paused governor', () => {
+  it('opens with the first answer to a request sent after the failure', () => {
+    const paused = govern(governorWith(), {
+      kind: 'answered',
+      lease: null,
+      answer: answer({ status: 503, usage: null }),
+    })
+    const early = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + 4 }) })
+    expect(early.mode).toBe('paused')
+    const later = govern(paused, { kind: 'answered', lease: null, answer: answer({ sentAtMs: NOW + MINUTE }) })
+    expect(later.mode).toBe('open')
+  })
+
   /** A lease from before the failure is still held; a probe was granted two minutes after the failure. */
   const probingBesideEarlier = () => {
     const [held] = requestLease(governorWith(), { lease: 'earlier', agentId: 'a', kind: 'head', wants: 1 }, NOW)
@@ -153,4 +177,22 @@ describe('a lost answer', () => {
     })
     expect(cleared.quota).toMatchObject({ pending: null, usedSessions: 150 })
   })
+
+  it('pauses the governor, unless we gave up on it ourselves', () => {
+    expect(afterLosing(governorWith()).mode).toBe('paused')
+    const state = afterLosing(governorWith({}, 0, 1_000), { givenUp: true })
+    expect(state).toMatchObject({ mode: 'open', lost: { answers: 1, sessions: 150 } })
+    expect(state.quota.pending?.sessions).toBe(150 + surpriseReserve(1_000))
+  })
+})
+
+it('a raised budget reopens an exhausted period, and is never lowered', () => {
+  const spent = governorWith({}, 50_000)
+  expect(requestLease(spent, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW)[1]).toEqual({
+    kind: 'refuse',
+    reason: 'period',
+  })
+  const raised = govern(govern(spent, { kind: 'allow', packs: 2 }), { kind: 'allow', packs: 1 })
+  expect(raised.options.allowedPacks).toBe(2)
+  expect(granted(requestLease(raised, { lease: 'a', agentId: 'a', kind: 'head', wants: 1 }, NOW)[1]).limit).toBe(100)
 })

@@ -49,6 +49,17 @@ describe('the reported rate limit', () => {
     expect(requestsLeft(rateLimit, NOW + 61_000, 0)).toBe(4)
   })
 
+  it('increases as our own requests leave the hour', () => {
+    const rateLimit = report(countRequest(newRateLimit(HOUR, 100), NOW - HOUR / 2, { count: 20 }), 30, NOW)
+    expect(requestsLeft(rateLimit, NOW + HOUR / 4, 0)).toBe(30)
+    expect(requestsLeft(rateLimit, NOW + HOUR / 2 + 20_000, 0)).toBe(50)
+  })
+
+  it('is ordered by the time of the request, not of the answer', () => {
+    const rateLimit = report(report(newRateLimit(HOUR, 100), 5, NOW + 10), 50, NOW)
+    expect(rateLimit.reported?.remaining).toBe(5)
+  })
+
   it('expires after an hour', () => {
     const rateLimit = report(newRateLimit(HOUR, 100), 0, NOW)
     expect(requestsLeft(rateLimit, NOW + HOUR - 1, 0)).toBe(0)
