@@ -5,6 +5,7 @@ import type { Row } from '../../src/warehouse/connection.ts'
 import { marts } from '../../src/warehouse/marts/declarations.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { sqlFiles } from '../../src/warehouse/sql-files.ts'
+import { isDeep } from '../tier.ts'
 import { corpusWarehouse } from './corpus/template.ts'
 
 const app = corpusWarehouse()
@@ -22,8 +23,9 @@ async function rowsIn(timeZone: string): Promise<Record<string, Row[]>> {
   return found
 }
 
-it.each(['America/Los_Angeles', 'Pacific/Auckland'])('views, marts and checks have equal rows in %s', async zone => {
+it('views, marts and checks have equal rows in sessions of any zone', async () => {
   const expected = await rowsIn('UTC')
   expect(expected['marts.fct_conversations']!.length).toBeGreaterThan(20)
-  expect(await rowsIn(zone)).toEqual(expected)
+  for (const zone of ['America/Los_Angeles', ...(isDeep ? ['Pacific/Auckland'] : [])])
+    expect(await rowsIn(zone), zone).toEqual(expected)
 })

@@ -7,8 +7,7 @@ import { CRAWLER_PAGES } from './crawler-pages.ts'
 import { CUSTOM_METRICS } from './custom-metrics.ts'
 import { ORGANIZATIONS, TEAMS } from './organizations.ts'
 import { isById, type Resource, type ResourceById } from './resource.ts'
-import { TOOLS } from './tools.ts'
-import { VARIABLES } from './variables.ts'
+import { TOOLS, VARIABLES } from './tools.ts'
 import { VOICE_PROVIDERS, VOICES } from './voices.ts'
 
 /** The declared resources, in the order in which they are requested and loaded. */

@@ -7,6 +7,7 @@ import { retryEvent } from '../../../src/warehouse/events/apply.ts'
 import { applyTimeZone } from '../../../src/warehouse/load/time-zone.ts'
 import { eraseRecords } from '../../../src/warehouse/maintenance/erase-records.ts'
 import { retryQuarantined } from '../../../src/warehouse/maintenance/quarantine-retry.ts'
+import { isDeep } from '../../tier.ts'
 import { applyTo, eventOf } from '../events/events-in.ts'
 import { AGENT, landAgents, landConversations, landOrganization, landTeams, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
@@ -121,13 +122,17 @@ it('a copy equals the live tables after every kind of change, by key and by part
     await change(workspace)
   for (const copy of copies) await copy.apply()
   let before = await copies[0]!.sums()
-  for (const [kind, change] of Object.entries(KINDS)) {
-    await change(workspace)
+  // Usually several kinds at once: comparing all tables takes most of the time.
+  const kinds = Object.keys(KINDS)
+  const atOnce = isDeep ? 1 : 4
+  for (let first = 0; first < kinds.length; first += atOnce) {
+    const some = kinds.slice(first, first + atOnce)
+    for (const kind of some) await KINDS[kind]!(workspace)
     const live = await copies[0]!.sums('live')
-    expect(live, `${kind} changes something`).not.toEqual(before)
+    expect(live, `${some} change something`).not.toEqual(before)
     for (const copy of copies) {
       await copy.apply()
-      expect(await copy.sums(), kind).toEqual(live)
+      expect(await copy.sums(), some.join()).toEqual(live)
     }
     before = live
   }
