@@ -94,15 +94,26 @@ export const cutOffIssue = (record: RecordType, why: string): Issue & Counted =>
   count: 1,
 })
 
-async function mergeInto(writer: Writer, table: '_drift' | '_issues', rows: Row[]): Promise<void> {
+/**
+ * Adds findings of single files to a table, one row for each value of `key`. The example is the earliest page with this finding, in whatever
+ * order pages are loaded: a replay gives the same one.
+ */
+async function mergeInto(
+  writer: Writer,
+  { table, key }: { table: '_drift' | '_issues'; key: readonly string[] },
+  rows: readonly Row[],
+): Promise<void> {
   if (rows.length === 0) return
   const findings = `findings${table}`
-  await writer.run(`CREATE OR REPLACE TEMP TABLE ${findings} AS SELECT * FROM ${table} LIMIT 0`)
+  await writer.run(`CREATE OR REPLACE TEMP TABLE ${findings} AS FROM ${table} LIMIT 0`)
   await writer.append(findings, rows)
-  const same = `f.workspace_id = o.workspace_id AND f.record = o.record AND f.path = o.path${table === '_issues' ? ' AND f.issue = o.issue' : ''}`
-  // The example is the earliest page with this finding, in whatever order pages are loaded: a replay gives the same one.
+  const same = ['workspace_id', 'record', ...key].map(column => `f.${column} = o.${column}`).join(' AND ')
   const earlier = '(f.first_seen, f.example_file) < (o.first_seen, o.example_file)'
-  await writer.run(`MERGE INTO ${table} AS o USING ${findings} AS f ON ${same}
+  await writer.run(`MERGE INTO ${table} AS o USING (
+      SELECT * REPLACE (sum(occurrences) OVER whole AS occurrences, max(last_seen) OVER whole AS last_seen) FROM ${findings}
+      WINDOW whole AS (PARTITION BY workspace_id, record, ${key.join(', ')})
+      QUALIFY row_number() OVER (PARTITION BY workspace_id, record, ${key.join(', ')} ORDER BY first_seen, example_file) = 1
+    ) AS f ON ${same}
     WHEN MATCHED THEN UPDATE SET occurrences = o.occurrences + f.occurrences,
       seen = CASE WHEN ${earlier} THEN f.seen ELSE o.seen END,
       example_file = CASE WHEN ${earlier} THEN f.example_file ELSE o.example_file END,
@@ -116,77 +127,31 @@ interface FileFindings {
   findings: PageFindings
 }
 
-interface SeenSpan {
-  firstMs: number
-  lastMs: number
-  /** The earliest file with this finding. */
-  file: string
-}
-
-/** One finding for each key, summed over all files. */
-function rowsOf<F extends { path: string; seen: string } & Counted>(
-  files: readonly FileFindings[],
-  findingsOf: (file: FileFindings) => readonly F[],
-  keyOf: (finding: F) => string,
-): (F & SeenSpan)[] {
-  const byKey = new Map<string, F & SeenSpan>()
-  const at = ({ page }: FileFindings): number => page.head.sentAtServerMs
-  const inOrder = [...files].sort((a, b) => at(a) - at(b) || (a.page.address < b.page.address ? -1 : 1))
-  for (const file of inOrder) {
-    for (const finding of findingsOf(file)) {
-      const known = byKey.get(keyOf(finding))
-      if (known) {
-        known.count += finding.count
-        known.lastMs = at(file)
-      } else byKey.set(keyOf(finding), { ...finding, firstMs: at(file), lastMs: at(file), file: file.page.address })
-    }
-  }
-  return [...byKey.values()]
-}
-
 /** Adds a batch's findings to `_drift` and `_issues`, inside the caller's transaction. */
 export async function writeFindings(
   writer: Writer,
   options: { workspaceId: string; record: RecordType; files: readonly FileFindings[] },
 ): Promise<void> {
   const { workspaceId, record, files } = options
-  const common = (finding: Counted & SeenSpan): Row => ({
-    workspace_id: workspaceId,
-    record: record.name,
-    occurrences: finding.count,
-    first_seen: iso(finding.firstMs),
-    last_seen: iso(finding.lastMs),
-    example_file: finding.file,
-  })
+  const rows = (findingsOf: (findings: PageFindings) => readonly Counted[]): Row[] =>
+    files.flatMap(({ page, findings }) => {
+      const seenAt = iso(page.head.sentAtServerMs)
+      const file = { workspace_id: workspaceId, record: record.name, example_file: page.address }
+      return findingsOf(findings).map(({ count, ...finding }) => ({
+        ...{ ...file, ...finding, occurrences: count, first_seen: seenAt, last_seen: seenAt },
+      }))
+    })
   // Unknown keys of a record type that expects them are not drift.
-  const drift =
-    record.extra === 'rest'
-      ? []
-      : rowsOf(
-          files,
-          file => file.findings.drift,
-          ({ path }) => path,
-        )
+  if (record.extra !== 'rest')
+    await mergeInto(
+      writer,
+      { table: '_drift', key: ['path'] },
+      rows(({ drift }) => drift),
+    )
   await mergeInto(
     writer,
-    '_drift',
-    drift.map(finding => ({ ...common(finding), path: finding.path, seen: finding.seen })),
-  )
-  const issues = rowsOf(
-    files,
-    file => file.findings.issues,
-    ({ path, issue }) => JSON.stringify([path, issue]),
-  )
-  await mergeInto(
-    writer,
-    '_issues',
-    issues.map(({ path, issue, declared, seen, ...finding }) => ({
-      ...common(finding),
-      path,
-      issue,
-      declared,
-      seen,
-    })),
+    { table: '_issues', key: ['path', 'issue'] },
+    rows(({ issues }) => issues),
   )
 }
 
