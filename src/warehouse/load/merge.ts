@@ -1,7 +1,7 @@
 // Merges the stage into the tables: the newest version of each record wins, in any order of arrival.
 //
 // No MERGE and no primary key: delete and insert was the fastest at every size (an INSERT OR REPLACE with a key took 19 s
-// for what this does in 2.5). The cost of deletes grows with the tables, so rows are deleted by number (record-numbers.ts), and
+// for what this does in 2.5). The cost of deletes grows with the tables, so rows are deleted by number (`_record`), and
 // only those of records that were stored before, of which the first load of a window has almost none.
 
 import { tablesOf } from '../../catalog/ddl.ts'
