@@ -4,9 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { RESOURCE_NAMES } from '../../src/config/resources.ts'
-import type { TargetConfig } from '../../src/config/targets.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
-import { publish } from '../../src/publish/publish.ts'
 import { replay } from '../../src/run/replay.ts'
 import { expire } from '../../src/steps/upkeep.ts'
 import { warehouseChecks } from '../../src/warehouse/checks/all-checks.ts'
@@ -14,8 +12,6 @@ import type { Writer } from '../../src/warehouse/connection.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { drainAll } from '../../workflows/ingest.ts'
-import { bytesContain, ENTRY, newTarget, SETTINGS, valuesIn } from '../publish/published.ts'
-import { newParquet, valuesContain } from '../publish/published-parquet.ts'
 import { temporaryFolder } from '../scene.ts'
 import { everyColumn } from '../workflows/simulated/every-column.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
@@ -63,17 +59,6 @@ async function fill(simulated: SimulatedApp): Promise<void> {
     await drainAll(spool, WORKSPACE)
     await simulated.sync()
   }
-}
-
-/** Publishes to a snapshot and to Parquet files, and compares each with the warehouse. @returns the kinds of the publications */
-async function publishToFiles(simulated: SimulatedApp, targets: readonly TargetConfig[]): Promise<string[]> {
-  const { app, config } = simulated
-  const kinds: string[] = []
-  for (const target of targets) {
-    const given = { warehouse: app.warehouse, home: config.home, target, settings: SETTINGS, entry: ENTRY }
-    kinds.push((await publish({ ...given, verify: true })).kind)
-  }
-  return kinds
 }
 
 const SANDBOX = { agents: 2, conversations: 12, historyDays: 3, arrivalsPerDay: 2, traffic: true }
@@ -201,34 +186,4 @@ it('a sync compacts the landing and removes what has expired once a day; a repla
   const { expired } = await later.replay()
   expect(expired).toBeGreaterThan(0)
   expect(differences(before, await everyColumn(later.rows))).toEqual([])
-})
-
-it('targets keep the rows of expired pages, and lose those of erased conversations', async () => {
-  const { simulated, end } = await openSimulatedApp({ sandbox: { ...SANDBOX, arrivalsPerDay: 0, traffic: false } })
-  const { home } = simulated.config
-  const [snapshot, parquet] = [newTarget(home), newParquet(home)]
-  try {
-    await simulated.sync()
-    simulated.advance(62 * DAY)
-    await simulated.sync()
-    const [conversation] = await simulated.rows<{
-      agent: string
-      id: string
-    }>(`SELECT agent_id AS agent, conversation_id AS id
-      FROM conversations WHERE _complete AND _fetched_at < '2026-07-01' ORDER BY ALL LIMIT 1`)
-    const { agent, id } = conversation!
-    expect(await publishToFiles(simulated, [snapshot, parquet])).toEqual(['refill', 'refill'])
-    expect((await expire(expiring(simulated, 31), { dryRun: false })).pages).toBeGreaterThan(0)
-    expect(await publishToFiles(simulated, [snapshot, parquet])).toEqual(['current', 'current'])
-    expect((await valuesIn(snapshot.path, id)).length).toBeGreaterThan(5)
-    const records = [{ table: 'conversations', key: [agent, id] }]
-    const { writer } = simulated.app.warehouse
-    await eraseRecords(writer, { workspaceId: WORKSPACE, records, nowMs: simulated.clock.now() })
-    expect(await publishToFiles(simulated, [snapshot, parquet])).toEqual(['refill', 'delta'])
-    expect(await valuesIn(snapshot.path, id)).toEqual([])
-    expect(await bytesContain(snapshot.path, id)).toBe(false)
-    expect(await valuesContain(parquet.path, id)).toBe(false)
-  } finally {
-    await end()
-  }
 })

@@ -19,7 +19,7 @@ import {
 } from './truth.ts'
 import type { Conversation } from './vendor-model.ts'
 
-export interface Violation {
+interface Violation {
   invariant: 'ends' | 'spends' | 'keeps' | 'returns' | 'says'
   text: string
 }
@@ -212,37 +212,19 @@ function* reaches(world: World): Generator<string> {
 const isPassable = ({ kind, value = 0 }: Behaviour): boolean =>
   kind === 'last-page-repeats' || kind === 'cursor-ignored' || (kind === 'slow' && value >= 5)
 
-export interface Gap {
-  /** Null: any agent. */
-  agentId: string | null
-  fromSec: number
-  toSec: number
-  reason: string
-  sinceMs: number
-}
-
-const ALWAYS = { fromSec: 0, toSec: Number.POSITIVE_INFINITY }
-
-/** The gaps that the result of a sync names. */
-export function gapsOf({ report, endedMs }: SyncOutcome): Gap[] {
-  if (report === null) return [{ agentId: null, ...ALWAYS, reason: 'the sync failed', sinceMs: endedMs }]
-  const gap = (agentId: string | null, reason: string): Gap => ({ agentId, ...ALWAYS, reason, sinceMs: endedMs })
-  return [
-    ...(report.gaps ?? []).map(({ agentId, fromSec, toSec, what, sinceMs }) => ({
-      ...{ agentId, fromSec: fromSec ?? 0, toSec, reason: what, sinceMs },
-    })),
-    ...report.failures.map(({ agentId, code }) => gap(agentId, code)),
-    ...report.agentsGone.map(agentId => gap(agentId, 'gone')),
-    ...(report.windowsLeft > 0 || report.outcome !== 'done' ? [gap(null, report.outcome)] : []),
-    ...(report.warnings ?? []).map(warning => gap(null, warning)),
-  ]
+/** The agents of which the result of a sync says that something is missing; null: any agent. */
+function agentsNamed({ report }: SyncOutcome): (string | null)[] {
+  if (report === null) return [null]
+  const isUnfinished = report.windowsLeft > 0 || report.outcome !== 'done' || (report.warnings ?? []).length > 0
+  const named = [...(report.gaps ?? []), ...report.failures].map(({ agentId }) => agentId)
+  return [...named, ...report.agentsGone, ...(isUnfinished ? [null] : [])]
 }
 
 function* says(world: World): Generator<string> {
   for (const sync of world.syncs) {
     if (sync.isKilled || sync.isRunaway || !isUnlimited(sync)) continue
-    const gaps = gapsOf(sync)
-    const isNamed = (agentId: string) => gaps.some(gap => gap.agentId === null || gap.agentId === agentId)
+    const named = new Set(agentsNamed(sync))
+    const isNamed = (agentId: string) => named.has(null) || named.has(agentId)
     // An agent that no list has named is not known, and never polled. A record without an id is in the quarantine, which `status` names.
     const polled = new Set(exportsOf(world).flatMap(one => (one.sync <= sync.index ? one.agentId : [])))
     const isListed = (agentId: string) => polled.has(agentId) || !behavedBadly(world).has('agents-short')

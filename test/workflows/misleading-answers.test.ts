@@ -138,17 +138,6 @@ describe('clocks that are apart', () => {
       expect(apart.billed()).toBeLessThanOrEqual(apart.stored().length + 15)
     },
   )
-
-  it('do not export the history again if the wrong clock opened its window', async () => {
-    const apart = scenario({ ...given, behaviours: [{ kind: 'date' }] })
-    for (const byMs of [DAY, 0, 0]) {
-      apart.world.aheadMs = byMs
-      await apart.sync()
-      expect(apart.missing()).toEqual([])
-      apart.wait(2 * HOUR)
-    }
-    expect(apart.billed()).toBeLessThanOrEqual(apart.stored().length + 10)
-  })
 })
 
 describe('a lost page', () => {
