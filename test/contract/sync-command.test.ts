@@ -35,7 +35,7 @@ const said = ({ process }: Running, text: string): Promise<void> =>
   })
 
 describeWithTemporal('sync --on temporal', ({ place, env }) => {
-  /** A workspace with a worker. Commands run in this process (`run`, `give` with standard input) or in their own (`begin`). */
+  /** A workspace with a worker. Commands run in this process (`run`) or in their own (`begin`). */
   async function app(sandbox: Partial<SandboxOptions> = {}) {
     const there = await scene({ sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m')
@@ -45,12 +45,11 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     return {
       ...there,
       run: (...words: string[]) => inProcess(args(...words), options),
-      give: (stdin: string, ...words: string[]) => inProcess(args(...words), { ...options, stdin }),
       begin: (...words: string[]) => start(args(...words), options),
     }
   }
 
-  it('shows planning and progress and ends with its report, as an embedded sync does', async () => {
+  it('shows planning and progress and ends with its report, as an embedded sync does, and is refused without --yes if it exports stored conversations again', async () => {
     const there = await app({ latencyMs: 30, startMs: Date.now() - DAY })
     const { code, stdout, stderr } = await there.run('sync', '--on', 'temporal', '--json')
     expect(code, stderr).toBe(0)
@@ -58,6 +57,12 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     expect(updates.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['planned', 'progress', 'report']))
     expect(updates.at(-1)).toMatchObject({ kind: 'report', outcome: 'done' })
     expect(updates.at(-1)!.pages).toBe((await there.exported()).length)
+    const full = await there.run('sync', '--on', 'temporal', '--full')
+    expect([full.code, full.stderr]).toEqual([
+      2,
+      expect.stringMatching(/which bills [\d,]+( to [\d,]+)? sessions again/),
+    ])
+    expect((await there.exported()).length).toBe(updates.at(-1)!.pages)
     const beside = await there.run('sync')
     expect([beside.code, beside.stderr]).toEqual([6, expect.stringContaining('sync --on temporal')])
 
@@ -104,25 +109,5 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     const queued = lines((await machine.ended).stdout).filter(({ kind }) => kind === 'queued')
     expect(queued).toMatchObject([{ behind: { paused: true } }])
     await until(async () => (await there.run('cancel')).stdout.includes('no sync is running'))
-  })
-
-  it('is refused without --yes if it may use most of the quota or export stored conversations again', async () => {
-    const there = await app({ conversations: 200, quotaSessions: 300 })
-    const agent = there.sandbox.world.agentIds()[0]!
-    const held = [...there.sandbox.world.conversations(agent, there.sandbox.clock.now())].slice(-60)
-    const stdin = held.map(({ id }) => `${agent},${id}`).join('\n')
-    const sync = (...words: string[]) => there.run('sync', '--on', 'temporal', '--agent', agent, ...words)
-    expect((await there.give(stdin, 'sync', '--on', 'temporal', '--ids', '-')).code).toBe(0)
-    const exported = (await there.exported()).length
-    const refused = await sync('--since', '80d')
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('CONFIRMATION_NEEDED')])
-    const full = await sync('--full')
-    expect([full.code, full.stderr]).toEqual([
-      2,
-      expect.stringMatching(/which bills [\d,]+( to [\d,]+)? sessions again/),
-    ])
-    expect((await there.exported()).length).toBe(exported)
-    expect((await sync('--since', '80d', '--yes', '--max-requests', '1')).stderr).not.toContain('CONFIRMATION_NEEDED')
-    expect((await there.exported()).length).toBeGreaterThan(exported)
   })
 })

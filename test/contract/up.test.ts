@@ -1,15 +1,14 @@
-// `up` as users run it: with its own server, with an existing one, and without any.
+// `up` as users run it: with its own server and with an existing one. `test/faults/kills/warehouse-crash.test.ts` runs it without any.
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { inProcess } from '../cli/in-process.ts'
-import { withoutTemporal } from '../faults/without-temporal.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
@@ -77,9 +76,6 @@ async function ended(running: Running): Promise<string> {
   return stdout
 }
 
-/** Parses log lines: an ISO-8601 time in UTC, and the message. */
-const STAMPED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./
-
 const addressIn = (stdout: string, name: string): string =>
   new RegExp(`^${name} +(\\S+?),?(\\s|$)`, 'm').exec(stdout)![1]!
 
@@ -143,6 +139,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
       apiUrl: sandbox.url,
       token: { env: 'WORKER_TOKEN' },
       pageSize: 10,
+      resources: 'none',
       ...(at === 0 && { webhooks: { secrets: [{ env: 'HOOK_SECRET' }] } }),
     }))
     const { home, temporal } = paying.config
@@ -219,25 +216,5 @@ describeWithTemporal('up', ({ command, place, env }) => {
     const second = begin()
     await second.said('Up.')
     expect(await ended(second)).toContain('is paused; `convohouse schedule resume` resumes it')
-  })
-})
-
-describe('up without a Temporal CLI', () => {
-  it('says so in one line and syncs periodically without it', async () => {
-    const there = await app(await withoutTemporal())
-    const running = there.begin('--every', '10s')
-    await running.said('next round at')
-    const rounds = (await there.served()).length
-    await until(async () => (await there.served()).length > rounds)
-    running.process.kill('SIGINT')
-    const { code, stdout, stderr } = await running.ended
-    expect(code, stderr).toBe(0)
-    expect(stderr.match(/^.*without Temporal.*$/gm)).toHaveLength(1)
-    const logged = `${stdout}${stderr}`.split('\n').filter(line => /ws_demo|Metrics|Syncing/.test(line))
-    expect(logged.length).toBeGreaterThan(3)
-    expect(logged.filter(line => !STAMPED.test(line))).toEqual([])
-    expect(stderr).not.toContain('Building')
-    await expectTruth(there)
-    expect(await repeatedRequests(there)).toBe(0)
   })
 })

@@ -51,14 +51,6 @@ describe('a clock that is set by a day between runs', () => {
 })
 
 describe('a clock that is set by a day during a run', () => {
-  it.each(isDeep ? [DAY, -DAY] : [DAY])('(%i ms) does not change what is exported', async byMs => {
-    const scene = await faultScene({ sandbox: { latencyMs: 60 } })
-    const ended = await scene.run(['sync', '--yes'], clockSet(byMs, 900))
-    expect(ended.code, ended.stderr).toBe(0)
-    expect(await exportedTwice(scene)).toEqual([])
-    await expectComplete(scene)
-  })
-
   it('while it waits for the rate limit does not change what is exported, nor prolong the wait', async () => {
     const hour = { hourMs: 6_000, hourlyRequests: 8, speed: 1 }
     const world = { ...hour, conversations: 150, arrivalsPerDay: 0 }

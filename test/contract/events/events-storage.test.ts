@@ -1,4 +1,4 @@
-// Storage that fails while events arrive: the host keeps running, `status` reports the failure, and all events reach the tables
+// Storage that fails while events arrive: the worker keeps running, `status` reports the failure, and all events reach the tables
 // after the storage is repaired, without a restart.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,33 +25,26 @@ interface EventsStatus {
   failing: { code: string; what: string; attempts: number; nextTry: string; since: string } | null
 }
 
-/** A receiver, and a process that applies events (command `begin`); the data folder and its spool are on separate small disks. */
-async function failingApp(begin: string[], env: Record<string, string>) {
+/** A receiver and a worker; the data folder and its spool are on separate small disks. */
+async function failingApp(env: Record<string, string>) {
   const folder = await temporaryFolder()
   const home = join(folder, 'data')
   const disk = await smallDisks([home, join(home, 'spool')])
-  const workspace = {
-    id: 'ws',
-    apiUrl: 'http://127.0.0.1:1',
-    token: { env: 'T' },
-    webhooks: { secrets: [{ env: 'S' }] },
-  }
-  const temporal = { queues: `storage-${process.pid}-${begin[0]}` }
+  const workspace = { id: 'ws', apiUrl: 'http://127.0.0.1:1', token: { env: 'T' } }
+  const workspaces = [{ ...workspace, webhooks: { secrets: [{ env: 'S' }] } }]
+  const temporal = { queues: `storage-${process.pid}` }
   const path = join(folder, 'convohouse.yaml')
-  await writeFile(path, JSON.stringify({ home, threads: 1, webhooks: { port: 0 }, temporal, workspaces: [workspace] }))
+  await writeFile(path, JSON.stringify({ home, threads: 1, webhooks: { port: 0 }, temporal, workspaces }))
   const options = { env: { T: 'none', S: SECRET, ...env }, through: disk.through }
   const receiver = start(['receive', '--json', '--config', path], options)
   const { url } = JSON.parse(await receiver.firstLine()) as { url: string }
   const status = async (...more: string[]) => (await cli(['status', ...more, '--config', path], options)).stdout
+  const events = async (): Promise<EventsStatus> =>
+    (JSON.parse(await status('--json')) as { workspaces: { events: EventsStatus }[] }).workspaces[0]!.events
   let sent = 0
   return {
-    disk,
-    home,
-    drainer: start([...begin, '--config', path], options),
-    status,
-    async events(): Promise<EventsStatus> {
-      return (JSON.parse(await status('--json')) as { workspaces: { events: EventsStatus }[] }).workspaces[0]!.events
-    },
+    ...{ disk, home, status, events, worker: start(['worker', '--config', path], options) },
+    isApplied: (count: number) => until(async () => (await events()).applied === count, { everyMs: CHECK_EVERY_MS }),
     /** Sends this many large events and expects an acknowledgement of each. */
     async send(many: number) {
       for (let left = many; left > 0; left--) {
@@ -64,40 +57,6 @@ async function failingApp(begin: string[], env: Record<string, string>) {
   }
 }
 
-type FailingApp = Awaited<ReturnType<typeof failingApp>>
-
-/** Fills the warehouse's disk, but not the spool's, while events arrive; expects all events in the tables after space is freed. */
-async function expectRecovery(there: FailingApp): Promise<void> {
-  const { disk, home, drainer } = there
-  await there.send(1)
-  await until(async () => (await there.events()).applied === 1, { everyMs: CHECK_EVERY_MS })
-  await disk.fill(home, 0)
-  await there.send(4)
-  await until(async () => (await there.events()).failing !== null, { everyMs: CHECK_EVERY_MS })
-  const { failing, ...counts } = await there.events()
-  expect(counts).toMatchObject({ received: 5, waiting: 4, unreadableSegments: 0 })
-  expect(failing).toMatchObject({ code: 'HOME_UNUSABLE', what: expect.stringMatching(/warehouse.*the disk is full/) })
-  expect(Date.parse(failing!.nextTry)).toBeGreaterThan(Date.parse(failing!.since))
-  expect(await there.status()).toMatch(
-    /5 events received, 4 waiting, 1 applied.*not applied +Cannot use .*the disk is full.*failing for .*; next try \d{4}-/s,
-  )
-  await there.send(1)
-  await disk.free(home)
-  await until(async () => (await there.events()).applied === 6, { everyMs: CHECK_EVERY_MS })
-  expect(await there.events()).toMatchObject({ received: 6, waiting: 0, failing: null })
-  expect(drainer.process.exitCode).toBe(null)
-}
-
-describe.skipIf(noDisk)('storage that fails in watch mode', () => {
-  it('is reported and retried until every event is in the tables', async () => {
-    const there = await failingApp(['sync', '--watch', '1h', '--yes'], {})
-    const said = there.drainer.said('Webhook events of ws wait in the spool')
-    await expectRecovery(there)
-    await said
-    await there.drainer.said('ws: applying webhook events works again.')
-  })
-})
-
 describe.skipIf(noDisk)('storage that fails under Temporal', () => {
   describeWithTemporal('with a separate server', ({ place, env }) => {
     let client: Client
@@ -106,15 +65,34 @@ describe.skipIf(noDisk)('storage that fails under Temporal', () => {
     })
 
     it('ends no workflow, is logged by the worker, and is retried until every event is in the tables', async () => {
-      const there = await failingApp(['worker'], env)
-      await there.drainer.said('worker (all) for ')
+      const { disk, home, worker, send, events, status, isApplied } = await failingApp(env)
+      await worker.said('worker (all) for ')
       const handle = client.workflow.getHandle(ingestId('ws'))
       const { runId } = await handle.describe()
-      const said = there.drainer.said('webhook events wait in the spool')
-      await expectRecovery(there)
-      await said
-      const { status, runId: running } = await handle.describe()
-      expect([status.name, running]).toEqual(['RUNNING', runId])
+      await send(1)
+      await isApplied(1)
+      // The warehouse's disk is full, and the spool's is not.
+      await disk.fill(home, 0)
+      await send(4)
+      await worker.said('webhook events wait in the spool')
+      const { failing, ...counts } = await events()
+      expect(counts).toMatchObject({ received: 5, waiting: 4, unreadableSegments: 0 })
+      expect(failing).toMatchObject({
+        code: 'HOME_UNUSABLE',
+        what: expect.stringMatching(/warehouse.*the disk is full/),
+      })
+      expect(Date.parse(failing!.nextTry)).toBeGreaterThan(Date.parse(failing!.since))
+      expect(await status()).toMatch(
+        /5 events received, 4 waiting, 1 applied.*not applied +Cannot use .*the disk is full.*failing for .*; next try \d{4}-/s,
+      )
+      await send(1)
+      await disk.free(home)
+      await worker.said('applying webhook events works again')
+      await isApplied(6)
+      expect(await events()).toMatchObject({ received: 6, waiting: 0, failing: null })
+      expect(worker.process.exitCode).toBe(null)
+      const { status: is, runId: running } = await handle.describe()
+      expect([is.name, running]).toEqual(['RUNNING', runId])
       await handle.terminate()
     })
   })

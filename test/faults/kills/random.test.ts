@@ -19,10 +19,10 @@ import { type KilledHome, openKilledHome } from './killed-home.ts'
 import { killSyncs } from './kills.ts'
 
 const KILLS = {
-  sync: rounds('SYNC_KILLS', { usual: 5, deep: 500 }),
+  sync: rounds('SYNC_KILLS', { usual: 4, deep: 500 }),
   replay: rounds('REPLAY_KILLS', { usual: 1, deep: 20 }),
-  receiver: rounds('RECEIVER_KILLS', { usual: 6, deep: 500 }),
-  drain: rounds('DRAIN_KILLS', { usual: 2, deep: 50 }),
+  receiver: rounds('RECEIVER_KILLS', { usual: 3, deep: 500 }),
+  drain: rounds('DRAIN_KILLS', { usual: 1, deep: 50 }),
 }
 const LONG = { timeout: 600_000 + 10_000 * Math.max(...Object.values(KILLS)) }
 

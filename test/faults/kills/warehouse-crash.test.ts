@@ -14,6 +14,9 @@ import { SECRET } from '../webhook-command.ts'
 import { makeSender } from '../webhook-sender.ts'
 import { withoutTemporal } from '../without-temporal.ts'
 
+/** Parses log lines: an ISO-8601 time in UTC, and the message. */
+const STAMPED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./
+
 /** Process ids and arguments of the child processes of `pid`. */
 async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')).trim().split(/\s+/)
@@ -112,7 +115,13 @@ describe('a crash of the process that holds the warehouse', () => {
     await scene.running.said('next round at')
     await endsWith(0, scene)
     await expectNothingLost(scene, sender.acknowledged)
+    expect(scene.stderr().match(/^.*without Temporal.*$/gm)).toHaveLength(1)
+    const lines = scene.stderr().split('\n')
+    const logged = lines.filter(line => /ws_demo|Metrics|Syncing/.test(line))
+    expect(logged.length).toBeGreaterThan(3)
+    expect(logged.filter(line => !STAMPED.test(line))).toEqual([])
   })
+
   it('causes a restart in `sync --watch`, which goes on with its round', async () => {
     const scene = await startScene({}, ['sync', '--watch', '1h', '--yes'])
     await killHolder(scene)
