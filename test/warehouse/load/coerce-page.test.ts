@@ -95,7 +95,7 @@ describe('a page', () => {
     ])
   })
 
-  it('that was inspected with an older catalog is inspected again before it is loaded', async () => {
+  it('that was inspected with an older catalog is coerced when it is loaded', async () => {
     const workspace = app.workspace()
     const landed = await landConversations(workspace.landing, {
       records: [{ ID: 'c1', messagesNum: 'many', title: 't' }],

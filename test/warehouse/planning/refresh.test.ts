@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { HOUR, MINUTE } from '../../../src/core/time.ts'
+import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
 import type { SpooledEvent } from '../../../src/warehouse/events/incoming.ts'
-import { dirtyIds, lateRowsSeen } from '../../../src/warehouse/planning/refresh.ts'
+import { agedIds, dirtyIds, lateRowsSeen } from '../../../src/warehouse/planning/refresh.ts'
 import { applyTo, eventOf } from '../events/events-in.ts'
 import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
@@ -88,6 +88,21 @@ describe('a stored conversation that has changed', () => {
   })
 })
 
+describe('a lastModified', () => {
+  it('in the future does not refresh its conversation forever', async () => {
+    const workspace = app.workspace()
+    const ts = SENT_AT_MS - 400 * DAY
+    const aged = async (lastModified: number, sentAtMs: number) => {
+      const records = [{ ID: 'c', lastModified, ts, lastMessageTS: ts }]
+      await workspace.load(await landConversations(workspace.landing, { records, sentAtMs }))
+      const options = { activeSinceMs: SENT_AT_MS - 7 * DAY, readBeforeMs: SENT_AT_MS + DAY }
+      return agedIds(app.warehouse.writer, workspace.id, options)
+    }
+    expect(await aged(5e13, SENT_AT_MS)).toEqual([])
+    expect(await aged(SENT_AT_MS - DAY, SENT_AT_MS + HOUR)).toEqual([{ agentId: AGENT, id: 'c' }])
+  })
+})
+
 describe('a conversation that was never exported', () => {
   it('is refreshed, with any events, once a head window has passed it', async () => {
     const workspace = app.workspace()
@@ -102,7 +117,7 @@ describe('a conversation that was never exported', () => {
 })
 
 describe('ranges that are read again at the same moment', () => {
-  /** Whether rows count as late where this many conversations had been skipped in a range that has three. */
+  /** Returns whether rows count as late where this many conversations had been skipped in a range that has three. */
   async function isLate(skipped: number): Promise<boolean> {
     const workspace = app.workspace()
     const begun = WRITTEN / 1_000
