@@ -5,7 +5,7 @@ import type { ReadTarget, Target } from '../../src/client/address.ts'
 import type { Caller } from '../../src/client/caller.ts'
 import { createVendorClient } from '../../src/client/client.ts'
 import { bytes, json, later, PAGE } from './scripted-server.ts'
-import { clientFor, failureOf, observer, TOKEN } from './vendor-fixture.ts'
+import { clientFor, failureOf, TOKEN } from './vendor-fixture.ts'
 
 describe('an export', () => {
   it('is requested as documented, with agent, cursor and ids encoded', async () => {
@@ -69,16 +69,6 @@ describe('an export', () => {
     expect(paged).toMatchObject({ code: 'API_PROTOCOL', facts: { status: 200, agentId: 'a1' } })
     expect(paged.message).toContain('GET /v3/agents/a1/convos/export was answered, but:')
   })
-
-  it('reports its one attempt to the observer', async () => {
-    const { client } = await clientFor([json(PAGE)])
-    const { attempts, outcomes } = observer()
-    const { exchange } = await client.exportConversations({ agentId: 'a1', query: {}, attempts })
-    const { sentAtMs, receivedAtMs } = exchange
-    expect(outcomes).toEqual([
-      { attempt: 1, sentAtMs, receivedAtMs, status: 200, unsent: false, error: null, retryAfterMs: null },
-    ])
-  })
 })
 
 describe('an agent search', () => {
@@ -96,21 +86,9 @@ describe('an agent search', () => {
     expect(inspect(answer, { depth: null, showHidden: true })).not.toMatch(/canary/)
     expect(JSON.stringify(answer)).not.toMatch(/canary/)
   })
-
-  it('keeps no bytes in its errors', async () => {
-    const { client } = await clientFor([json({ whatsappToken: 'wa-canary' })])
-    const error = await failureOf(client.resource({ resource: AGENTS, workspaceId: 'w' }))
-    expect(error.code).toBe('API_PROTOCOL')
-    expect(error.exchange).toBeUndefined()
-  })
 })
 
 describe('the client of a sync', () => {
-  it('has no method that writes', async () => {
-    const { client } = await clientFor([json(PAGE)])
-    expect(Object.keys(client).sort()).toEqual(['close', 'exportConversations', 'resource'])
-  })
-
   it('has a caller whose type accepts no request but GETs', async () => {
     const accepts = (caller: Caller<ReadTarget>, target: Target<'DELETE'>) =>
       // @ts-expect-error: a DELETE

@@ -76,23 +76,6 @@ describe('a listing', () => {
     )
   })
 
-  it('ends, whatever the pages contain', async () => {
-    const page = fc.record<ListedPage>({
-      ids: fc.array(fc.integer({ min: 0, max: 9 }).map(idOf), { maxLength: 5 }),
-      besides: fc.array(fc.integer({ min: 0, max: 9 }).map(idOf), { maxLength: 3 }),
-      unidentified: fc.nat(2),
-      total: fc.option(fc.nat(1_000)),
-      hasMore: fc.option(fc.boolean()),
-    })
-    await fc.assert(
-      fc.asyncProperty(fc.infiniteStream(page), async pages => {
-        const { asked } = await read(() => pages.next().value)
-        expect(asked.length).toBeLessThan(60)
-      }),
-      { seed: 14, numRuns: 500 },
-    )
-  })
-
   it('of a vendor that returns new entries forever is given up and reported as cut off', async () => {
     const { asked, cutOff } = await read(number => ({
       ids: [idOf(number)],

@@ -62,12 +62,6 @@ describe('an organization', () => {
     expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(/canary/)
     expect([server.requests.length, waits]).toEqual([1, []])
   })
-
-  it.each(['', '.', '..'])('with the id %j cannot be requested', async id => {
-    const { client, server } = await clientFor([json({})])
-    await expect(client.resource({ ...ORGANIZATION, ids: [id] })).rejects.toMatchObject({ code: 'FLAG_INVALID' })
-    expect(server.requests).toHaveLength(0)
-  })
 })
 
 describe('the teams of an organization', () => {

@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import * as script from './scripted-server.ts'
@@ -71,22 +70,6 @@ describe('a transient fault', () => {
     expect(error).toMatchObject({ code: 'API_UNAVAILABLE', facts: { retryAfterMs: 3_600_000, attempts: 1 } })
     expect(waits).toEqual([])
   })
-
-  it('has the reason of a failed connection', async () => {
-    const { client, server } = await clientFor([json(PAGE)])
-    await server.stop()
-    const error = await failureOf(client.exportConversations(page))
-    expect(error).toMatchObject({ code: 'API_UNAVAILABLE', facts: { reason: 'ECONNREFUSED', attempts: 4 } })
-    expect(error.exchange).toBeUndefined()
-  })
-
-  it('keeps its partial bytes on the error', async () => {
-    const { client } = await clientFor([script.beginning(wholePage, 'hang up')], { maxAttempts: 1 })
-    const error = await failureOf(client.exportConversations(page))
-    const body = error.exchange!.body.toString()
-    expect(wholePage.startsWith(body)).toBe(true)
-    expect(error.facts).toMatchObject({ status: 200, bodyBytes: Buffer.byteLength(body) })
-  })
 })
 
 describe('an answer that arrived completely and cannot be read', () => {
@@ -157,19 +140,5 @@ describe('a signal', () => {
     expect(error.code).toBe('INTERRUPTED')
     expect(server.requests).toHaveLength(0)
     expect(outcomes).toHaveLength(0)
-  })
-
-  it('can be shared by many requests, and keeps no listeners', async () => {
-    const { client } = await clientFor([json(PAGE)])
-    const warnings: Error[] = []
-    const collect = (warning: Error) => warnings.push(warning)
-    process.on('warning', collect)
-    const { signal } = new AbortController()
-    const pages = Array.from({ length: 40 }, () => client.exportConversations({ ...page, signal }))
-    await Promise.all(pages)
-    await sleep(10)
-    process.off('warning', collect)
-    expect(warnings).toEqual([])
-    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { readWorkspaceSecrets } from '../../src/receiver/workspace-secrets.ts'
+import { readWorkspaceSecrets } from '../../src/receiver/authenticate.ts'
 
 const ENV = { CONVOHOUSE_API_URL: 'https://a.example', CONVOHOUSE_API_TOKEN: 't', CONVOHOUSE_WORKSPACE: 'ws' }
 

@@ -1,5 +1,4 @@
-// Runs cases in child processes and reports those that end their process: `node dist/test/fuzz/run.js` with FUZZ_SEED and
-// FUZZ_SECONDS.
+// Runs cases in child processes and reports those that end their process.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -95,13 +94,4 @@ export async function fuzz(options: {
   while (next !== null && next < to && Date.now() < untilMs)
     next = await runChild({ seed, from: next, to, untilMs }, report)
   return report
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [seed, seconds] = [Number(process.env.FUZZ_SEED ?? 1), Number(process.env.FUZZ_SECONDS ?? 600)]
-  const report = await fuzz({ seed, seconds })
-  for (const crash of report.crashes) console.log(JSON.stringify(crash))
-  console.log(
-    JSON.stringify({ seed, seconds, cases: report.cases, outcomes: report.outcomes, ended: report.crashes.length }),
-  )
 }

@@ -1,10 +1,9 @@
-import { chmod, mkdir, readdir, readFile, rename, stat, truncate, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
-import { writeOnce } from '../../src/files/durable.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { flipped } from './flipped.ts'
 import { landedFile } from './landed-file.ts'
@@ -172,24 +171,5 @@ describe('a data folder', () => {
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE', exitCode: 6 })
     expect(error.message).toContain('a-file: a file is in its place')
     expect(error.hint).toContain('data folder')
-  })
-
-  it.skipIf(process.getuid?.() === 0)(
-    'that is read-only is reported (the superuser may write everywhere)',
-    async () => {
-      const home = await temporaryHome()
-      await chmod(home, 0o500)
-      expect((await failureOf(openLanding(home).workspace('ws').land(headOf(), bytes('{}')))).code).toBe(
-        'HOME_UNUSABLE',
-      )
-    },
-  )
-
-  it('contains no partial file after a failed write', async () => {
-    const home = await temporaryHome()
-    await writeFile(join(home, 'taken'), 'first')
-    await failureOf(writeOnce(join(home, 'taken'), [bytes('second')]))
-    expect(await readdir(home)).toEqual(['taken'])
-    expect((await readFile(join(home, 'taken'))).toString()).toBe('first')
   })
 })

@@ -26,17 +26,6 @@ async function onlyFile(home: string): Promise<string> {
 }
 
 describe('the lease log in files', () => {
-  it('contains the entries of two concurrent runners', async () => {
-    const home = await temporaryHome()
-    const [left, right] = [await leaseLogIn(home, 'run-a'), await leaseLogIn(home, 'run-b')]
-    await Promise.all(
-      Array.from({ length: 40 }, (_, index) => (index % 2 ? left : right).append(lease(NOW + index, `${index}`))),
-    )
-    expect(await right.recent(NOW + MINUTE, HOUR)).toHaveLength(40)
-    expect(await readdir(folderOf(home))).toHaveLength(2)
-    await Promise.all([left.close(), right.close()])
-  })
-
   it('keeps the order of entries that are appended without waiting', async () => {
     const home = await temporaryHome()
     const leaseLog = await leaseLogIn(home)
@@ -52,15 +41,6 @@ describe('the lease log in files', () => {
     await leaseLog.append(lease(NOW))
     expect(JSON.parse(await readFile(await onlyFile(home), 'utf8'))).toEqual({ ...lease(NOW), id: expect.any(String) })
     await leaseLog.close()
-  })
-
-  it('skips a last line that a kill truncated', async () => {
-    const home = await temporaryHome()
-    const leaseLog = await leaseLogIn(home)
-    await leaseLog.append(lease(NOW))
-    await leaseLog.close()
-    await appendFile(await onlyFile(home), JSON.stringify(request(NOW)).slice(0, 40))
-    expect(await leaseLog.recent(NOW, HOUR)).toEqual([lease(NOW)])
   })
 
   it('loses nothing that is appended after a truncated line', async () => {

@@ -283,16 +283,6 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
     })
   })
 
-  describe('an answer that is not JSON', () => {
-    it('is stored once, and is not a page', async () => {
-      const store = await landing()
-      const answer = { atMs: 7, agentId: '../a', status: 502, body: bytes('<html>') }
-      const name = await store.landFailed(answer)
-      expect(await store.landFailed(answer)).toBe(name)
-      expect(await store.list()).toEqual([])
-    })
-  })
-
   describe('runs', () => {
     it('are read back with their beginning and end, from all months', async () => {
       const store = await landing()
@@ -302,11 +292,6 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       await store.noteRun({ run: 'never-begun', fullsDroppedMs: 5 }, SENT_AT_MS)
       expect(await store.runs()).toEqual([{ ...begun, endedMs: SENT_AT_MS + 1 }])
       expect(await store.fullsDroppedMs()).toBe(5)
-    })
-
-    it('are empty if none was noted', async () => {
-      const store = await landing()
-      expect([await store.runs(), await store.fullsDroppedMs()]).toEqual([[], null])
     })
   })
 
@@ -333,12 +318,6 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       expect(await store.storedBytes()).toBe(a + b)
       await store.probe()
       expect(await store.storedBytes()).toBe(a + b)
-    })
-
-    it('has no leftovers if no process was killed', async () => {
-      const store = await landing()
-      await store.land(headOf(), bytes('{}'))
-      expect(await store.leftovers()).toMatchObject({ files: 0 })
     })
   })
 }

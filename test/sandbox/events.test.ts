@@ -54,15 +54,6 @@ describe('an event', () => {
     expect(missing.toSorted()).toEqual(['agent_created', 'agent_deleted', 'webhook_test'])
   })
 
-  it('is not of a type that its platform does not have', () => {
-    const vf = createWorld({ ...options, agents: 20, conversations: 300 })
-    const ofVf = vf.agentIds().filter(id => vf.agent(id)!.agentPlatform === 'vf')
-    const types = [...vf.events(START_MS - 8 * DAY, START_MS)].filter(({ agentId }) => ofVf.includes(agentId!))
-    expect(types.length).toBeGreaterThan(100)
-    expect(new Set(types.map(({ type }) => type))).not.toContain('lead_captured')
-    expect(new Set(types.map(({ type }) => type))).not.toContain('form_submitted')
-  })
-
   it('of a conversation has a part of the record as exported then, and as many turns as the record counts', () => {
     expect(updates.length).toBeGreaterThan(300)
     for (const update of updates) {

@@ -1,7 +1,7 @@
 // Shows that each reading, fault and hostile record does what it says, so that tests of the client are not misled.
 import { describe, expect, it } from 'vitest'
 import type { FaultName, FaultSettings } from '../../src/sandbox/faults/fault-settings.ts'
-import { HOSTILE_NAMES, type HostileName } from '../../src/sandbox/hostile/mutations.ts'
+import { HOSTILE_NAMES, type HostileName } from '../../src/sandbox/hostile/hostility.ts'
 import type { Rate } from '../../src/sandbox/rates.ts'
 import { READING_NAMES, READINGS, type Readings } from '../../src/sandbox/readings.ts'
 import type { ServedRequest } from '../../src/sandbox/request-log.ts'

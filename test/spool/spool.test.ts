@@ -1,11 +1,10 @@
 // A spool on a real disk: group commit, sealing, and what other processes read.
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { SpoolEvent } from '../../src/spool/event-line.ts'
-import { type SpoolFolders, spoolFolders, spoolRoot } from '../../src/spool/folders.ts'
+import { type SpoolFolders, spoolFolders } from '../../src/spool/folders.ts'
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { openSegments, sealAbandoned, sealedSegments } from '../../src/spool/segments.ts'
 import { openSpool, type SpoolOptions } from '../../src/spool/spool.ts'
@@ -105,27 +104,6 @@ describe('segments', () => {
       }),
       { numRuns: 15 },
     )
-  })
-
-  it('that are sealed can be read by DuckDB directly', async () => {
-    const { opened, home } = await spool()
-    const odd = spoolEvent({
-      createdAt: 7,
-      text: 'line\nbreak "quoted" \u0000 \ud83d\ude00',
-      nested: { __proto__x: [1, null] },
-    })
-    await appendAll(opened, [...events(5), odd])
-    await opened.close()
-    const instance = await DuckDBInstance.create()
-    const connection = await instance.connect()
-    const columns = `{crc: 'VARCHAR', id: 'VARCHAR', receivedAt: 'BIGINT', workspace: 'VARCHAR', type: 'VARCHAR', payload: 'JSON'}`
-    const pattern = join(spoolRoot(home), '*', 'sealed', '*.ndjson')
-    const reader = await connection.runAndReadAll(
-      `SELECT count(*)::INTEGER, max(receivedAt), max((payload->>'createdAt')::INTEGER) FROM read_json('${pattern}', format = 'newline_delimited', columns = ${columns})`,
-    )
-    expect(reader.getRows()).toEqual([[6, 1_763_745_000_123n, 7]])
-    connection.closeSync()
-    instance.closeSync()
   })
 })
 

@@ -27,9 +27,7 @@ describe('a write', () => {
   const lost: [string, script.ScriptedAnswer, string][] = [
     ['a 503', json({ message: 'busy', code: 'SERVICE_UNAVAILABLE' }, 503), 'API_UNAVAILABLE'],
     ['no answer', script.silence, 'API_TIMEOUT'],
-    ['a connection that is closed', script.hangUp, 'API_UNAVAILABLE'],
     ['a body that is cut off', script.beginning('{"success":true}', 'hang up'), 'API_NOT_JSON'],
-    ['an empty body', script.bytes('', 'application/json'), 'API_NOT_JSON'],
     ['an answer of another shape', json({ success: false, message: 'no' }), 'API_PROTOCOL'],
   ]
 
