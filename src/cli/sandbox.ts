@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { DAY, parseDuration, SECOND } from '../core/time.ts'
 import { FAULTS } from '../sandbox/faults/fault-settings.ts'
-import { HOSTILE } from '../sandbox/hostile/mutations.ts'
+import { HOSTILE } from '../sandbox/hostile/hostility.ts'
 import { MAX_CONVERSATIONS, SANDBOX_DEFAULTS, type SandboxOptions } from '../sandbox/options.ts'
 import { issueTexts, type Rate, type RateTable, ratesSchema } from '../sandbox/rates.ts'
 import { READINGS, readingIssue } from '../sandbox/readings.ts'

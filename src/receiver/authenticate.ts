@@ -2,6 +2,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import { EVENT_SECRET } from '../catalog/events/event-types.ts'
 import { writtenForms } from '../client/redaction/redaction.ts'
+import type { Config } from '../config.ts'
+import { ConvohouseError } from '../core/errors.ts'
 
 export interface WorkspaceSecrets {
   id: string
@@ -101,3 +103,33 @@ function secretIn(body: Buffer): unknown {
 /** True where a body, or the part of it that has arrived, contains a valid secret. `addressed`: the workspace in the URL, if any. */
 export const holdsSecret = (body: Buffer, addressed: string | null, authenticate: Authenticator): boolean =>
   authenticate(secretIn(body), addressed) !== null
+
+// Reads the webhook secrets of all workspaces that have any.
+
+/** A shorter secret could be guessed, or occur in an event by chance. */
+const SHORTEST = 8
+
+/** @throws SECRET_MISSING; CONFIG_INVALID where a secret is too short, or two workspaces have the same one */
+export function readWorkspaceSecrets({
+  workspaces,
+  source,
+}: Pick<Config, 'workspaces' | 'source'>): WorkspaceSecrets[] {
+  const read = workspaces.flatMap(({ id, readWebhookSecrets }) =>
+    readWebhookSecrets ? [{ id, secrets: [...new Set(readWebhookSecrets())] }] : [],
+  )
+  const all = read.flatMap(({ secrets }) => secrets)
+  const invalid = (what: string, hint: string) =>
+    new ConvohouseError('CONFIG_INVALID', { what: `${source}: ${what}`, hint })
+  const short = read.find(({ secrets }) => secrets.some(secret => secret.length < SHORTEST))
+  if (short)
+    throw invalid(
+      `a webhook secret of workspace ${JSON.stringify(short.id)} has fewer than ${SHORTEST} characters.`,
+      'Have the vendor make a new one.',
+    )
+  if (new Set(all).size < all.length)
+    throw invalid(
+      'two workspaces have the same webhook secret: events could not be attributed to either.',
+      'Give each workspace its own.',
+    )
+  return read
+}

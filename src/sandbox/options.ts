@@ -1,7 +1,6 @@
 // The sandbox's options, their defaults and ranges.
 import type { FaultSettings } from './faults/fault-settings.ts'
-import type { HostileName } from './hostile/mutations.ts'
-import type { Rate } from './rates.ts'
+import type { HostileRates } from './hostile/hostility.ts'
 import { type Readings, resolveReadings } from './readings.ts'
 import type { WebhookSettings } from './webhooks/webhook-settings.ts'
 
@@ -43,7 +42,7 @@ export interface SandboxOptions {
   /** Rendered records kept in memory, in bytes; 0 disables the cache. */
   cacheBytes: number
   /** Share of conversations with each kind of hostile record. */
-  hostile: Partial<Record<HostileName, Rate>>
+  hostile: HostileRates
   /** How to serve the points that the API document leaves open (`readings.ts`); the others keep their default. */
   readings: Partial<Readings>
   /** Faults served from the start; can be changed while it runs. */

@@ -2,7 +2,7 @@
 import { HOUR } from '../../core/time.ts'
 import type { Hostility } from '../hostile/hostility.ts'
 import { MAX_CONVERSATIONS, type ResolvedOptions } from '../options.ts'
-import type { AgentList } from '../world/agents/agent-list.ts'
+import type { AgentList } from '../world/agents/agent-record.ts'
 import { recordOf } from '../world/conversation/record.ts'
 import type { Lives } from '../world/lives.ts'
 import type { Placement } from '../world/placement.ts'

@@ -1,7 +1,6 @@
 // Events of the workspace's resources: agents, organizations and clients that are created, updated or deleted.
 
-import type { AgentList } from '../world/agents/agent-list.ts'
-import type { AgentRecord } from '../world/agents/agent-record.ts'
+import type { AgentList, AgentRecord } from '../world/agents/agent-record.ts'
 import { type Change, type OrganizationChange, organizationChanges, organizationName } from '../world/organizations.ts'
 import type { Payload, WorldEvent } from './event-types.ts'
 

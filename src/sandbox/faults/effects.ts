@@ -1,5 +1,5 @@
 // Applies each fault: to a page, to the reported usage and rate limit, and to the answer.
-import type { Quota, Usage } from '../limits/quota.ts'
+import type { Quota, Usage } from '../limits/limits.ts'
 import { type Answer, type Delivery, fault } from '../routes/answer.ts'
 import { deferredPage, type ExportPage, type PageInput } from '../routes/export-page.ts'
 import { Draw, PURPOSE } from '../world/random.ts'

@@ -6,7 +6,7 @@ import { DAY } from '../../core/time.ts'
 import type { SandboxClock } from '../clock.ts'
 import { invalidOption, issueTexts } from '../rates.ts'
 import { PROVIDERS } from '../world/voices.ts'
-import type { Quota } from './quota.ts'
+import type { Quota } from './limits.ts'
 
 const Settings = z.strictObject({
   paid: z.boolean().optional(),

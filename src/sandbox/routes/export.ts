@@ -2,7 +2,7 @@
 import { SECOND } from '../../core/time.ts'
 import { misreport, type Reported, refusedBy, spoilPage } from '../faults/effects.ts'
 import type { ChosenFault, FaultPlan } from '../faults/faults.ts'
-import type { RateLimit } from '../limits/rate-limit.ts'
+import type { RateLimit } from '../limits/limits.ts'
 import type { Readings } from '../readings.ts'
 import { EXPORT_FIELDS } from '../world/conversation/record.ts'
 import { type Answer, fault, rawJson } from './answer.ts'
