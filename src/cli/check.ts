@@ -108,8 +108,8 @@ const cells = ({ check, outcome, violations, durationMs }: Ran): string[] => [
 ]
 
 /**
- * What a check found, or why it cannot run. A check whose header is invalid may have no description. `shown`: undefined unless the check was
- * named.
+ * Says what a check found, or why it cannot run. A check whose header is invalid may have no description. `shown` is undefined unless the
+ * check was named.
  */
 function detailLines({ check, outcome, violations, error, examples }: Ran, shown: Shown | undefined) {
   if (outcome === 'passed') return []
@@ -119,13 +119,16 @@ function detailLines({ check, outcome, violations, error, examples }: Ran, shown
     '',
     `${check.name}: ${visible(head!)}${check.blocks && outcome === 'failed' ? ` ${check.table} is not published meanwhile.` : ''}`,
     ...more.map(text => `  ${visible(text!)}`),
-    ...(shown === undefined ? exampleLines(check, outcome, examples) : rowLines(shown, violations ?? 0)),
+    ...(outcome === 'failed' ? rowLines(check, violations ?? 0, shown ?? { rows: examples, problem: null }) : []),
   ]
 }
 
-function exampleLines({ name, key }: Check, outcome: Ran['outcome'], examples: Ran['examples']): string[] {
-  if (outcome === 'failed' && key.length === 0) return [`  \`convohouse check ${visible(name)}\` shows rows.`]
-  return examples.map(values => `  ${visible(JSON.stringify(values))}`)
+/** Rows that break the rule, and how many do. */
+function rowLines({ name }: Check, violations: number, { rows, problem }: Shown): string[] {
+  if (problem !== null) return [`  Its rows cannot be shown: ${visible(problem)}`]
+  if (rows.length === 0) return [`  \`convohouse check ${visible(name)}\` shows rows.`]
+  const more = violations > rows.length ? [`${count(rows.length)} of ${counted(violations, 'row')}`] : []
+  return [...rows.map(values => visible(JSON.stringify(values))), ...more].map(line => `  ${line}`)
 }
 
 /** `unstored`: why the results are not stored; null if they are. */
@@ -195,8 +198,8 @@ const SHOWN_CHARACTERS = 200
 type ShownRow = Record<string, string | null>
 
 interface Shown {
-  rows: ShownRow[]
-  /** Why there are none, without values; null: there are. */
+  rows: readonly object[]
+  /** Says why there are none, without values; null: there are. */
   problem: string | null
 }
 
@@ -224,23 +227,4 @@ async function failingRows(access: WarehouseAccess, results: readonly Ran[]): Pr
     }
     return shown
   })
-}
-
-/** The rows as a table, and how many there are. */
-function rowLines({ rows, problem }: Shown, violations: number): string[] {
-  if (problem !== null) return [`  Its rows cannot be shown: ${visible(problem)}`]
-  const columns = Object.keys(rows[0] ?? {})
-  const { width, ...style } = gridOnStdout()
-  const options = { ...style, width: width === undefined ? undefined : width - 2 }
-  const cells = rows.map(row => columns.map(name => row[name] ?? 'NULL'))
-  const lines =
-    columns.length === 0
-      ? []
-      : grid(
-          columns.map(name => ({ name: visible(name) })),
-          cells,
-          options,
-        )
-  const more = violations > rows.length ? [`${count(rows.length)} of ${counted(violations, 'row')}`] : []
-  return [...lines, ...more].map(line => `  ${line}`)
 }

@@ -3,26 +3,22 @@
 import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { type App, openApp } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { DAY, HOUR, SECOND } from '../core/time.ts'
+import { DAY, SECOND } from '../core/time.ts'
 import { count, counted } from '../core/words.ts'
 import { makeFolder } from '../files/durable.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../run/embedded.ts'
-import { startIngest } from '../run/ingest.ts'
 import { SANDBOX_DEFAULTS } from '../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
-import { spoolWaiting } from '../spool/waiting.ts'
 import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
 import { filled, invalidFlag } from './flags/values.ts'
 import { writeResult } from './output/write.ts'
 import { planLines } from './plan/plan.ts'
-import { openReceiver } from './receive.ts'
 import { chooseDisplays } from './sync/displays.ts'
 import { plannedBy } from './sync/progress.ts'
 import { gridOnStdout } from './terminal/columns.ts'
@@ -77,27 +73,15 @@ async function folderFor(home: string | undefined): Promise<string> {
   throw invalidFlag(`--home: ${folder} is not empty.`, 'Give an empty folder, or one that does not exist yet.')
 }
 
-/** Ids of the pages of crawler jobs by job: the API lists none, so a user configures them. */
-async function crawlerPagesOf({ url }: Sandbox): Promise<Record<string, string[]>> {
-  const answer = await fetch(`${url}/_sandbox/resources`)
-  const { crawlerJobs } = (await answer.json()) as { crawlerJobs: { id: string; pages: string[] }[] }
-  return Object.fromEntries(crawlerJobs.map(({ id, pages }) => [id, pages]))
-}
-
-async function configFor(sandbox: Sandbox, home: string): Promise<Config> {
-  const config = readConfig({
+const configFor = ({ url }: Sandbox, home: string): Config =>
+  readConfig({
     env: {
-      CONVOHOUSE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-      CONVOHOUSE_API_URL: sandbox.url,
+      CONVOHOUSE_API_URL: url,
       CONVOHOUSE_API_TOKEN: SANDBOX_DEFAULTS.token,
       CONVOHOUSE_WORKSPACE: SANDBOX_DEFAULTS.workspaceId,
       CONVOHOUSE_HOME: home,
     },
   })
-  const crawlerPages = await crawlerPagesOf(sandbox)
-  const workspaces = config.workspaces.map(workspace => ({ ...workspace, crawlerPages }))
-  return { ...config, workspaces, webhooks: { ...config.webhooks, port: 0 } }
-}
 
 const optionsFor = ({ config, stop, clock }: Demo, app: App): EmbeddedOptions => ({
   config,
@@ -176,35 +160,20 @@ async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   await withApp(demo, sync)
   heading('Questions')
   await ask(demo, DEMO_QUERIES)
-  heading('Conversations continue')
-  const changed = await withApp(demo, ({ app, config }) => showEvents({ app, config, sandbox }))
-  await ask(demo, eventQueries(changed))
   heading(`${LATER_DAYS} days later`)
   sandbox.clock.advance(LATER_DAYS * DAY)
   const heldBefore = await withApp(demo, held)
   const second = await withApp(demo, sync)
   const arrived = (await withApp(demo, held)) - heldBefore
-  const again = second.conversations - arrived
-  print('', ...secondSyncLines({ arrived, again, heldBefore }))
+  print('', secondSyncText({ arrived, again: second.conversations - arrived, heldBefore }))
 }
 
-/** The result of the second sync. `again`: the number of conversations exported again as part of the weekly sample; may be 0. */
-function secondSyncLines({
-  arrived,
-  again,
-  heldBefore,
-}: {
-  arrived: number
-  again: number
-  heldBefore: number
-}): string[] {
+/** Describes the second sync. `again` counts conversations that were exported again as part of the weekly sample. */
+function secondSyncText({ arrived, again, heldBefore }: { arrived: number; again: number; heldBefore: number }) {
   const exported = `Exported: ${counted(arrived, 'new conversation')}.`
   const stored = `the ${count(heldBefore)} existing ones`
-  if (again === 0) return [`${exported} None of ${stored} was exported again.`]
-  return [
-    `${exported} Of ${stored}, a random sample of ${count(again)} was exported again`,
-    'to measure how stale the others are.',
-  ]
+  if (again === 0) return `${exported} None of ${stored} was exported again.`
+  return `${exported} Of ${stored}, a random sample of ${count(again)} was exported again, to measure how stale the others are.`
 }
 
 /** @throws FLAG_INVALID, INTERRUPTED */
@@ -216,15 +185,14 @@ async function runDemo({ home }: { home?: string }): Promise<void> {
     agents: AGENTS,
     conversations: CONVERSATIONS,
     arrivalsPerDay: ARRIVALS_PER_DAY,
-    // So the later days, and the time that events advance the clock by, have passed when somebody looks at the warehouse afterwards.
-    startMs: Date.now() - LATER_DAYS * DAY - 2 * HOUR,
-    traffic: true,
+    // So the later days have passed when somebody looks at the warehouse afterwards.
+    startMs: Date.now() - LATER_DAYS * DAY,
   })
   try {
     print(
       `A sandbox on ${sandbox.url} serves the API: ${AGENTS} agents, ${count(CONVERSATIONS)} conversations. No account is needed, and nothing leaves this machine.`,
     )
-    await play({ config: await configFor(sandbox, folder), stop, clock: clockOf(sandbox) }, sandbox)
+    await play({ config: configFor(sandbox, folder), stop, clock: clockOf(sandbox) }, sandbox)
     heading('Next steps')
     print(...ending(folder))
   } finally {
@@ -262,85 +230,3 @@ FROM marts.fct_csat WHERE is_counted GROUP BY ALL ORDER BY month`,
 FROM marts.token_usage_daily GROUP BY ALL ORDER BY usd DESC`,
   },
 ]
-
-/** A conversation that changed after its export. */
-interface Conversation {
-  id: string
-}
-
-const eventQueries = ({ id }: Conversation): DemoQuery[] => [
-  {
-    title: 'A conversation as exported, and as updated by its events since:',
-    sql: `SELECT observed_at, source, state, chat_assigned_to AS assignee, token_usage_cumulative_total_tokens AS tokens
-FROM conversation_observations WHERE conversation_id = '${id}' ORDER BY version, observed_at LIMIT 6`,
-  },
-  {
-    title: 'Its last turns, which no export contains:',
-    sql: `SELECT position, role, left(text, 60) AS said FROM conversation_turns
-WHERE conversation_id = '${id}' ORDER BY position DESC LIMIT 3`,
-  },
-  {
-    title: 'How long after receipt was an event in the tables?',
-    sql: `SELECT type, count(*) AS events, round(quantile_cont(epoch_ms(_loaded_at) - epoch_ms(received_at), 0.95) / 1000, 1) AS seconds_p95
-FROM webhook_events GROUP BY ALL ORDER BY events DESC`,
-  },
-]
-
-/** Secret of the sandbox and of the receiver, which both run in this process. */
-const WEBHOOK_SECRET = 'demo-webhook-secret'
-
-/** The sandbox's clock advances in steps of this length until a stored conversation has changed. */
-const STEP_MS = HOUR
-const CHECK_EVERY_MS = 200
-
-/** Finds a conversation whose state, assignee or cost was changed by an event after its export. */
-const CHANGED = `SELECT o.conversation_id AS id
-  FROM conversation_observations o JOIN conversation_observations e USING (workspace_id, agent_id, conversation_id)
-  WHERE o.source = 'webhook' AND e.source = 'export' AND (o.state, o.chat_assigned_to, o.token_usage_cumulative_total_tokens)
-    IS DISTINCT FROM (e.state, e.chat_assigned_to, e.token_usage_cumulative_total_tokens)
-  ORDER BY o.observed_at DESC LIMIT 1`
-
-async function untilApplied(config: Config): Promise<void> {
-  const { home, workspaces } = config
-  while ((await spoolWaiting(home, workspaces[0]!.id)).events > 0) await sleep(CHECK_EVERY_MS)
-}
-
-async function untilChanged(options: { app: App; config: Config; sandbox: Sandbox }): Promise<Conversation> {
-  const { app, config, sandbox } = options
-  for (;;) {
-    sandbox.clock.advance(STEP_MS)
-    await sandbox.webhooks.settled()
-    await untilApplied(config)
-    const [found] = await app.warehouse.writer.rows<Conversation>(CHANGED)
-    if (found) return found
-  }
-}
-
-/** Advances the sandbox until a stored conversation has changed and its events are in the tables; returns that conversation. */
-async function showEvents(options: { app: App; config: Config; sandbox: Sandbox }): Promise<Conversation> {
-  const { app, config, sandbox } = options
-  const receiver = await openReceiver(config)
-  sandbox.webhooks.set({ url: `${receiver.url}/webhooks`, secret: WEBHOOK_SECRET })
-  const ingesting = startIngest({
-    config,
-    app,
-    failing: (_, failure) => {
-      if (failure) throw new Error(failure.what)
-    },
-  })
-  try {
-    const conversation = await untilChanged(options)
-    const [events] = await app.warehouse.writer.rows<{ count: string }>(
-      'SELECT count(*)::VARCHAR AS count FROM webhook_events',
-    )
-    print(
-      `The sandbox posted webhooks: ${counted(Number(events!.count), 'event')} applied, without any request to the API.`,
-      '',
-    )
-    return conversation
-  } finally {
-    sandbox.webhooks.set({ url: null })
-    await receiver.closeWithin(0)
-    await ingesting.end()
-  }
-}

@@ -101,7 +101,7 @@ describe('convohouse check', () => {
     const { env } = await scene({ 'wrong.sql': own('warn', sql).filter(line => !line.startsWith('-- key')) })
     const named = await inProcess(['check', 'wrong'], { env })
     expect(named.stdout).toContain(
-      `wrong: Conversations are loud.\n  one two  nothing  number\n${'  a\\nb     NULL     12\n'.repeat(5)}  5 of 7 rows\n`,
+      `wrong: Conversations are loud.\n${'  {"one two":"a\\nb","nothing":null,"number":"12"}\n'.repeat(5)}  5 of 7 rows\n`,
     )
     const unnamed = await inProcess(['check'], { env })
     expect(unnamed.stdout).toContain('wrong: Conversations are loud.\n  `convohouse check wrong` shows rows.\n')
@@ -115,7 +115,7 @@ describe('convohouse check', () => {
     })
     const { code, stdout, stderr } = await inProcess(['check', 'cast', 'long'], { env })
     expect(stdout).toContain('\n  Its rows cannot be shown: Conversion Error\n')
-    const shown = [2, 1, 0].map(n => `  ${'ä'.repeat(200)}…  ${n}\n`).join('')
+    const shown = [2, 1, 0].map(n => `  {"long":"${'ä'.repeat(200)}…","n":"${n}"}\n`).join('')
     expect(stdout).toContain(shown)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })

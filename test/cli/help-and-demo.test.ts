@@ -29,13 +29,8 @@ describe('the demo', () => {
     const [, exported = '0'] = /Exported: (\d+) new conversations/.exec(stdout) ?? []
     expect(Number(exported)).toBeGreaterThan(50)
     expect(Number(exported)).toBeLessThan(300)
-    expect(stdout).toMatch(/^The sandbox posted webhooks: [1-9]\d* events? applied, /m)
     expect(stdout).toContain(`CONVOHOUSE_HOME=${home}`)
     expect(await countConversations({ CONVOHOUSE_HOME: home })).toBeGreaterThan(1_800)
-    const pages = await inProcess(['query', 'SELECT count(*) > 0 AS found FROM crawler_pages'], {
-      env: { CONVOHOUSE_HOME: home },
-    })
-    expect(pages.stdout).toContain('true')
     const satisfaction = DEMO_QUERIES.find(({ title }) => title.startsWith('Satisfaction'))!
     const answers = await inProcess(
       [
