@@ -8,7 +8,6 @@ import { delimiter, dirname, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { type ListenAddress, parseAddress } from './config/address.ts'
-import { dataFolder } from './config/database-path.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
 import { problemsOf } from './config/problems.ts'
 import { type ResourceSettings, resourceSettings, resourceShape } from './config/resources.ts'
@@ -29,7 +28,7 @@ import {
   temporalConfig,
   temporalSettings,
 } from './config/temporal.ts'
-import { duration, moment, size, timeZone } from './config/values.ts'
+import { dataFolder, duration, moment, size, timeZone } from './config/values.ts'
 import {
   secretsInEnvironment,
   secretsReader,

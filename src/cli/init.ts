@@ -81,60 +81,14 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 # them. CONVOHOUSE_MODELS overrides it.
 # models: ./models
 
-# Targets of publications, for dashboards and notebooks; by default nothing is published. Keep the entries that you need, and remove the others.
-# Each may have \`pii\` (keep, hash or drop, by class) and \`rows\`, as the first one. docs/publishing.md explains them.
+# Targets of publications, for dashboards and notebooks; by default nothing is published. docs/publishing.md explains \`pii\` (keep, hash or drop,
+# by class) and \`rows\`, which each may have; docs/targets has the settings of each type: snapshot, parquet (also in S3), postgres, ducklake.
 # targets:
-#   # A DuckDB file.
 #   - name: dashboards
 #     type: snapshot
 #     path: ./published/dashboards.duckdb
 #     pii: { identity: hash, staff: hash, device: hash, content: drop }    # default
 #     rows: { organizations: [my-organization] }      # or agents: [my-agent]; default: all rows
-#     compress: false                                 # true: a much smaller file, which DuckDB 1.2 and later open
-#     search: false                                   # true: a full-text index of transcripts; needs content: keep
-#     # searchLanguage: english                       # of the index, with search: true; default: simple, words as they are
-#
-#   # A folder of Parquet files.
-#   - name: lake
-#     type: parquet
-#     path: ./published/lake
-#     partitionBy: [month]                            # or [agent, month]
-#
-#   # Parquet files in S3.
-#   - name: s3-lake
-#     type: parquet
-#     path: s3://my-bucket/convohouse
-#     s3:
-#       region: eu-central-1                          # default: AWS_REGION, else us-east-1
-#       endpoint: https://s3.example.com              # default: AWS
-#       urlStyle: path                                # or vhost; default: path with an endpoint, vhost at AWS
-#       credentialsFile: ./s3.credentials             # default: the environment or a role
-#       profile: default                              # section of the file
-#       caFile: /etc/ssl/private-ca.pem               # authority of the server's certificate, if it is not a well-known one
-#
-#   # Tables in PostgreSQL.
-#   - name: analytics
-#     type: postgres
-#     host: db.example.com
-#     port: 5432
-#     database: analytics
-#     user: convohouse
-#     passwordFile: ./postgres.password               # its only line
-#     schema: convohouse                              # marts are in convohouse_marts
-#     sslmode: verify-full                            # default: require, and prefer on the same machine
-#     sslrootcert: /etc/ssl/certs/ca-certificates.crt
-#     search: false                                   # as of a snapshot
-#     # searchLanguage: english
-#
-#   # A DuckLake: a catalog in PostgreSQL, and Parquet files in a folder or in S3.
-#   - name: versions
-#     type: ducklake
-#     catalog: { host: db.example.com, database: lake, user: convohouse, passwordFile: ./postgres.password, schema: convohouse_lake }
-#     data: ./published/versions                      # or s3://BUCKET/PREFIX
-#     # s3: { region: eu-central-1 }                  # of data in S3, as of a target parquet
-#     keepVersions: 2d                                # for how long earlier versions can be read
-#     keepFiles: 1h                                   # for how long files stay that no version has any more
-#
 # publish: { every: 15m, memoryLimit: 512MB }
 
 # Folder of DuckDB's extensions for targets postgres and ducklake, for \`search\` in a snapshot, and for \`publish --verify\` of a target in S3; by default

@@ -9,7 +9,7 @@ import { SECOND } from '../core/time.ts'
 import type { MetricsPage } from '../telemetry/page.ts'
 import { type ProcessRole, processMetrics } from '../telemetry/process-metrics.ts'
 import { packageFacts } from './package-facts.ts'
-import { answerPlan, PLAN_PATH } from './plan/ask-plan.ts'
+import { answerPlan, PLAN_PATH } from './plan.ts'
 
 const PATIENCE_MS = 2 * SECOND
 const TRY_EVERY_MS = 100

@@ -11,7 +11,7 @@ const control = () => import('./control.ts')
 
 const COMMANDS: readonly [name: string, about: string, load: () => Promise<CommandModule>][] = [
   ['init', 'write a commented convohouse.yaml into this folder', () => import('./init.ts')],
-  ['plan', 'show what a sync would read and cost; costs no session', () => import('./plan/plan.ts')],
+  ['plan', 'show what a sync would read and cost; costs no session', () => import('./plan.ts')],
   ['sync', 'export new conversations, land them, and load them into the warehouse', () => import('./sync/command.ts')],
   [
     'up',

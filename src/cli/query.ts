@@ -19,8 +19,15 @@ import {
 import { storageOf } from './flags/configuration.ts'
 import { addConfigFlag } from './flags/sync-flags.ts'
 import { duration, filled, invalidFlag, oneOf, whole } from './flags/values.ts'
-import { formatOfFile, resolveOutput, writeToFile } from './output/file.ts'
-import { chooseFormat, FORMATS, type Format, writeResult } from './output/write.ts'
+import {
+  chooseFormat,
+  FORMATS,
+  type Format,
+  formatOfFile,
+  resolveOutput,
+  writeResult,
+  writeToFile,
+} from './output/write.ts'
 import { log } from './terminal/print.ts'
 import { stopOnSignals } from './terminal/signals.ts'
 import { isTerminal } from './terminal/style.ts'

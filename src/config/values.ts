@@ -1,5 +1,7 @@
-// Settings that are sizes, durations, times or time zones.
+// Settings that are sizes, durations, times, time zones, or paths of DuckDB's files.
+import { resolve } from 'node:path'
 import { z } from 'zod'
+import { ConvohouseError } from '../core/errors.ts'
 import { parseDuration, parseMoment } from '../core/time.ts'
 
 export const size = z.string().regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, 'must be a size such as 1GB')
@@ -28,3 +30,21 @@ export const timeZone = z.string().refine(name => {
     return false
   }
 }, 'must be an IANA time zone such as Europe/Berlin')
+
+const DEFAULT_HOME = 'convohouse-data'
+
+/**
+ * DuckDB takes what follows a question mark for the parameters of an address, and looks for the log of such a file elsewhere.
+ * @returns `path` @throws CONFIG_INVALID; `subject`: whose path it is, for people
+ */
+export function databasePath(path: string, subject: string): string {
+  if (!path.includes('?')) return path
+  throw new ConvohouseError('CONFIG_INVALID', {
+    what: `${subject} is ${path}, and DuckDB cannot use a path with a question mark.`,
+    hint: 'Choose a path without one.',
+  })
+}
+
+/** A relative path is relative to `folder`. @throws CONFIG_INVALID for a path that DuckDB cannot use */
+export const dataFolder = (folder: string, given: string | undefined): string =>
+  databasePath(resolve(folder, given || DEFAULT_HOME), 'The data folder')

@@ -1,5 +1,5 @@
-// The page that Prometheus scrapes: this process's registry, and pages of other sources appended to it.
-import { Registry } from 'prom-client'
+// The page that Prometheus scrapes: this process's registry, and pages of other sources appended to it; and how its series are declared.
+import { type Gauge, Registry } from 'prom-client'
 
 export class MetricsPage {
   readonly registry = new Registry()
@@ -23,3 +23,17 @@ export class MetricsPage {
     return [await this.registry.metrics(), ...others.filter(text => text !== '')].join('\n')
   }
 }
+
+/** Sets a series; an unknown value is absent. */
+export function set(gauge: Gauge, labels: Record<string, string>, value: number | null): void {
+  if (value !== null) gauge.set(labels, value)
+}
+
+/** Declares a series. */
+export type Described = readonly [name: string, help: string, ...labels: string[]]
+
+export const mapped = <K extends string, V>(
+  table: Record<K, Described>,
+  make: (described: Described) => V,
+): Record<K, V> =>
+  Object.fromEntries(Object.entries<Described>(table).map(([key, described]) => [key, make(described)])) as Record<K, V>

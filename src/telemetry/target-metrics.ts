@@ -8,7 +8,7 @@ import { iso } from '../warehouse/connection.ts'
 import { MODEL_OUTCOMES, type ModelOutcome, storedModels } from '../warehouse/models/stored-models.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { latest, STATE } from './latest.ts'
-import { type Described, mapped, set } from './series.ts'
+import { type Described, mapped, set } from './page.ts'
 
 interface TargetMetricsOptions {
   registry: Registry

@@ -18,7 +18,7 @@ import { densityByAgent } from '../warehouse/planning/planner-queries.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFile, withLiterals } from '../warehouse/sql-files.ts'
 import { latest, SLOW, STATE } from './latest.ts'
-import { type Described, mapped, set } from './series.ts'
+import { type Described, mapped, set } from './page.ts'
 
 /** The stores of the data folder, as far as metrics read them. */
 export interface MeasuredStores {

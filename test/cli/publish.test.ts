@@ -1,4 +1,4 @@
-// `convohouse publish` as users run it, and what `status` says about targets.
+// `convohouse publish` as users run it, and what `status` and `doctor` say about targets.
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -10,167 +10,125 @@ import { AGENT, landConversations } from '../warehouse/landed-pages.ts'
 import { cli, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
-it('publish writes the targets, says what it did, and goes on after one that fails; status says how fresh each is', async () => {
+const env = { CONVOHOUSE_API_TOKEN: TOKEN }
+
+/** A data folder with one conversation in the warehouse, and its configuration. */
+async function loaded() {
   const folder = await temporaryFolder()
   const [home, config] = [join(folder, 'data'), join(folder, 'convohouse.yaml')]
-  const env = { CONVOHOUSE_API_TOKEN: TOKEN }
   const workspaces = [{ id: 'ws_demo', apiUrl: 'http://127.0.0.1:9', token: { env: 'CONVOHOUSE_API_TOKEN' } }]
-  const configure = (targets: object[]) => writeFile(config, JSON.stringify({ home, threads: 1, targets, workspaces }))
-  const run = (...args: string[]) => cli([...args, '--config', config], { env })
-  const status = async () =>
-    JSON.parse((await inProcess(['status', '--json', '--config', config], { env })).stdout).targets
-  const landing = openLanding(home).workspace('ws_demo')
-  await landConversations(landing, { records: [{ ID: 'a', userName: 'Ann', state: 'open' }] })
+  const configure = (targets: object[], more: object = {}) =>
+    writeFile(config, JSON.stringify({ home, threads: 1, targets, workspaces, ...more }))
+  const run = (...args: string[]) => inProcess([...args, '--config', config], { env })
+  const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
+  await landConversations(openLanding(home).workspace('ws_demo'), {
+    records: [{ ID: 'a', userName: 'Ann', state: 'open' }],
+  })
   await configure([])
-  expect((await inProcess(['replay', '--config', config], { env })).code).toBe(0)
+  expect((await run('replay')).code).toBe(0)
+  return {
+    ...{ folder, home, configure, run },
+    // Targets are written by a process of the built command.
+    publish: (...args: string[]) => cli(['publish', ...args, '--config', config], { env }),
+    holder: () => openApp({ config: readConfig({ path: config, env }) }),
+    status: async () => (await json('status')).targets,
+    text: async () => (await run('status')).stdout,
+    doctor: async () =>
+      (await json('doctor', '--offline')).checks.filter(({ check }: { check: string }) => check === 'targets'),
+  }
+}
+
+it('publish writes the targets, says what it did, and goes on after one that fails; status and doctor say how fresh each is', async () => {
+  const { folder, home, configure, run, publish, holder, status, text, doctor } = await loaded()
   const none = await run('publish')
-  expect(none.code).toBe(2)
-  expect(none.stderr).toContain('TARGET_UNKNOWN')
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('TARGET_UNKNOWN')])
   const variables = { CONVOHOUSE_API_URL: 'http://127.0.0.1:9', CONVOHOUSE_WORKSPACE: 'ws_demo', ...env }
   expect((await inProcess(['publish'], { env: variables })).stderr).toContain('--config or CONVOHOUSE_CONFIG names it')
 
-  await configure([{ name: 'versions', type: 'ducklake', catalog: { host: 'db', database: 'lake', user: 'u' } }])
-  const ofLake = (await inProcess(['status', '--config', config], { env })).stdout
-  expect(ofLake).toMatch(
-    /Target versions\n {2}ducklake {5}db:5432\/lake, schema convohouse_lake\n {2}published {4}never/,
-  )
-
-  const path = join(folder, 'bi.duckdb')
-  await configure([
+  const place = join(folder, 'published')
+  const path = join(place, 'bi.duckdb')
+  const targets = [
+    { name: 'versions', type: 'ducklake', catalog: { host: 'db', database: 'lake', user: 'u' } },
     { name: 'broken', type: 'snapshot', path: '/proc/no/bi.duckdb' },
     { name: 'bi', type: 'snapshot', path },
-  ])
-  expect(await status()).toMatchObject([
-    { target: 'broken', asOf: null },
-    { target: 'bi', asOf: null, behind: null },
-  ])
-  const published = await run('publish', '--verify')
-  expect(published.code).toBe(6)
-  expect(published.stderr).toContain('broken: error TARGET_UNUSABLE')
+  ]
+  await configure(targets)
+  expect(await text()).toMatch(
+    /Target versions\n {2}ducklake {5}db:5432\/lake, schema convohouse_lake\n {2}published {4}never/,
+  )
+  await configure(targets.slice(1))
+  const published = await publish('--verify')
+  expect([published.code, published.stderr]).toEqual([6, expect.stringContaining('broken: error TARGET_UNUSABLE')])
   expect(published.stdout).toMatch(
     /^bi: written from empty \(it was empty\): [\d,]+ rows of \d+ tables in .*all equal\n$/,
   )
   expect(await rowsIn(path, 'SELECT conversation_id, state, length(user_name)::INT FROM conversations')).toEqual([
     ['a', 'open', 64],
   ])
-  const [broken, bi] = await status()
-  expect(broken).toMatchObject({ asOf: null, failure: { code: 'TARGET_UNUSABLE' } })
-  expect(bi).toMatchObject({ behind: 0, failure: null, asOf: expect.stringMatching(/^20..-/) })
-  const text = (await inProcess(['status', '--config', config], { env })).stdout
-  expect(text).toMatch(/Target broken\n .*\n {2}published {4}never\n {2}last failure .*\n +TARGET_UNUSABLE: /)
-  expect(text).toMatch(/Target bi\n {2}snapshot {5}.*bi\.duckdb\n {2}published {4}.*; has every change/)
-
-  const doctor = async () => {
-    const { stdout } = await inProcess(['doctor', '--offline', '--json', '--config', config], { env })
-    return JSON.parse(stdout).checks.filter(({ check }: { check: string }) => check === 'targets')
-  }
-  const failed = {
-    state: 'fail',
-    code: 'TARGET_UNUSABLE',
-    found: expect.stringMatching(/^broken: the last publication failed: /),
-  }
-  expect(await doctor()).toMatchObject([
-    failed,
-    { state: 'ok', found: expect.stringMatching(/^bi: has every change; /) },
+  expect(await status()).toMatchObject([
+    { asOf: null, failure: { code: 'TARGET_UNUSABLE' } },
+    { behind: 0, failure: null, isGone: false, asOf: expect.stringMatching(/^20..-/) },
   ])
+  expect(await text()).toMatch(/Target broken\n .*\n {2}published {4}never\n {2}last failure .*\n +TARGET_UNUSABLE: /)
+  expect(await text()).toMatch(/Target bi\n {2}snapshot {5}.*bi\.duckdb\n {2}published {4}.*; has every change/)
+  const failed = { state: 'fail', code: 'TARGET_UNUSABLE', found: expect.stringMatching(/^broken: the last publ/) }
+  expect(await doctor()).toMatchObject([failed, { state: 'ok', found: expect.stringMatching(/^bi: has every/) }])
+
+  await rename(place, join(folder, 'elsewhere'))
+  expect((await status())[1]).toMatchObject({ isGone: true, behind: null, lagSeconds: expect.any(Number) })
+  expect((await doctor())[1]).toMatchObject({ state: 'warn', found: expect.stringContaining('no longer there') })
+  await rename(join(folder, 'elsewhere'), place)
   await rm(join(home, 'publish', 'hash-key'))
-  const [, , key] = await doctor()
-  expect(key).toMatchObject({ state: 'warn', found: expect.stringMatching(/hash-key .* missing, .* published to bi$/) })
+  expect((await doctor())[2]).toMatchObject({ state: 'warn', found: expect.stringMatching(/hash-key .* missing/) })
 
-  const again = await run('publish', 'bi', '--json')
-  expect(JSON.parse(again.stdout)).toMatchObject({
-    kind: 'published',
-    mode: 'refill',
-    reason: 'other policy',
-    target: 'bi',
-  })
-  const asked = (...args: string[]) => inProcess([...args, '--config', config], { env })
-  expect((await asked('publish', 'other')).stderr).toContain('broken, bi')
-
+  expect((await run('publish', 'other')).stderr).toContain('broken, bi')
   // A process that holds the warehouse publishes by itself.
-  const holder = await openApp({ config: readConfig({ path: config, env }) })
-  const refused = await asked('publish', 'bi').finally(() => holder.close())
+  const held = await holder()
+  const refused = await run('publish', 'bi').finally(() => held.close())
   expect([refused.code, refused.stderr]).toEqual([
     6,
     expect.stringMatching(/WAREHOUSE_LOCKED.*That process publishes what changes .*TEMPORAL_ADDRESS/s),
   ])
 })
 
-it('a target whose files are gone is reported, a failure only until a publication succeeds, what a check stops, and ids that select nothing', async () => {
-  const folder = await temporaryFolder()
-  const [home, config, place] = [join(folder, 'data'), join(folder, 'convohouse.yaml'), join(folder, 'published')]
-  const env = { CONVOHOUSE_API_TOKEN: TOKEN }
-  const workspaces = [{ id: 'ws_demo', apiUrl: 'http://127.0.0.1:9', token: { env: 'CONVOHOUSE_API_TOKEN' } }]
-  const targets = [
-    { name: 'bi', type: 'snapshot', path: join(place, 'bi.duckdb') },
-    { name: 'lake', type: 'parquet', path: join(place, 'lake') },
-  ]
-  await writeFile(config, JSON.stringify({ home, threads: 1, targets, workspaces }))
-  const run = (...args: string[]) => cli([...args, '--config', config], { env })
-  const json = async (...args: string[]) =>
-    JSON.parse((await inProcess([...args, '--json', '--config', config], { env })).stdout)
-  const state = async () => (await json('status')).targets
-  await landConversations(openLanding(home).workspace('ws_demo'), { records: [{ ID: 'a', userName: 'Ann' }] })
-  expect((await run('replay')).code).toBe(0)
-  expect((await run('publish')).code).toBe(0)
-  expect(await state()).toMatchObject([
-    { isGone: false, behind: 0 },
-    { isGone: false, behind: 0 },
-  ])
-
-  await rename(place, join(folder, 'elsewhere'))
-  expect(await state()).toMatchObject([
-    { isGone: true, behind: null, lagSeconds: expect.any(Number) },
-    { isGone: true, behind: null },
-  ])
-  const gone = { state: 'warn', found: expect.stringContaining('no longer there') }
-  const checks = (await json('doctor', '--offline')).checks
-  expect(checks.filter(({ check }: { check: string }) => check === 'targets')).toMatchObject([gone, gone])
-
-  await writeFile(place, 'no folder')
-  expect((await run('publish')).code).toBe(6)
-  expect(await state()).toMatchObject([{ failure: { attempts: 1 } }, { failure: { attempts: 1 } }])
-  await rm(place)
-  await rename(join(folder, 'elsewhere'), place)
-  expect((await run('publish')).stdout).toBe('bi: has every change already\nlake: has every change already\n')
-  expect(await state()).toMatchObject([
-    { isGone: false, behind: 0, failure: null },
-    { isGone: false, behind: 0, failure: null },
-  ])
-
-  const rows = { agents: [AGENT, 'agent_typo'], organizations: ['org_typo'] }
+it('ids that select nothing are reported, as are models and checks that stop a publication, until it succeeds', async () => {
+  const { folder, configure, publish, holder, status, text, doctor } = await loaded()
   const models = join(folder, 'models')
   await mkdir(models)
   await writeFile(join(models, 'nameless.sql'), 'SELECT 1 AS one')
-  await writeFile(config, JSON.stringify({ home, threads: 1, models, targets: [{ ...targets[0], rows }], workspaces }))
-  const holder = await openApp({ config: readConfig({ path: config, env }) })
-  await holder.warehouse.writer
-    .run(`INSERT INTO _checks BY NAME SELECT unnest(['mine', 'quiet', 'tags_unique']) AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
-      unnest([false, false, true]) AS blocks, unnest(['broken', 'failed', 'failed']) AS outcome, '[]' AS examples,
-      now() AS checked_at, 0 AS duration_ms, '' AS epoch, 0 AS seq`)
-    .finally(() => holder.close())
-  expect(await state()).toMatchObject([{ failure: null, selectingNone: ['agent_typo', 'org_typo'] }])
-  const text = (await inProcess(['status', '--config', config], { env })).stdout
-  expect(text).toMatch(/; has every change\n {2}rows {9}no agent is selected by "agent_typo", "org_typo"\n/)
-  const emptied = await run('publish')
-  expect(emptied.code).toBe(6)
-  expect(emptied.stderr).toMatch(
-    /^bi: error PUBLICATION_BLOCKED: .*check tags_unique fails: it was written from empty, without rows in conversations\.\n.*`convohouse check tags_unique`/,
-  )
-  expect(await state()).toMatchObject([{ failure: { code: 'PUBLICATION_BLOCKED' } }])
-  const failed = { state: 'fail', code: 'PUBLICATION_BLOCKED' }
-  const filter = { state: 'warn', found: 'bi: no agent is selected by "agent_typo", "org_typo"' }
-  const found = (await json('doctor', '--offline')).checks
-  expect(found.filter(({ check }: { check: string }) => check === 'targets')).toMatchObject([failed, filter])
+  const rows = { agents: [AGENT, 'agent_typo'], organizations: ['org_typo'] }
+  await configure([{ name: 'bi', type: 'snapshot', path: join(folder, 'bi.duckdb'), rows }], { models })
+  const change = async (sql: string) => {
+    const { warehouse, close } = await holder()
+    await warehouse.writer.run(sql).finally(close)
+  }
+  await change(`INSERT INTO _checks BY NAME SELECT unnest(['mine', 'quiet', 'tags_unique']) AS name, '' AS about, 'conversation_tags' AS table_name,
+    'error' AS severity, unnest([false, false, true]) AS blocks, unnest(['broken', 'failed', 'failed']) AS outcome, '[]' AS examples,
+    now() AS checked_at, 0 AS duration_ms, '' AS epoch, 0 AS seq`)
+  const blocked = await publish()
+  expect([blocked.code, blocked.stderr]).toEqual([
+    6,
+    expect.stringMatching(
+      /^bi: error PUBLICATION_BLOCKED: .*check tags_unique fails.*\n.*`convohouse check tags_unique`/,
+    ),
+  ])
+  expect(await status()).toMatchObject([
+    { failure: { code: 'PUBLICATION_BLOCKED', attempts: 1 }, selectingNone: ['agent_typo', 'org_typo'] },
+  ])
+  expect(await doctor()).toMatchObject([
+    { state: 'fail', code: 'PUBLICATION_BLOCKED' },
+    { state: 'warn', found: 'bi: no agent is selected by "agent_typo", "org_typo"' },
+  ])
 
-  const repaired = await openApp({ config: readConfig({ path: config, env }) })
-  await repaired.warehouse.writer.run(`DELETE FROM _checks WHERE name = 'tags_unique'`).finally(() => repaired.close())
+  await change(`DELETE FROM _checks WHERE name = 'tags_unique'`)
   const warnings = [
     'the model nameless could not be built: `convohouse status` shows why',
     'the check mine cannot run: `convohouse check` shows why',
   ]
-  const filled = await run('publish')
+  const filled = await publish()
   expect([filled.code, filled.stderr]).toEqual([0, warnings.map(warning => `warning: ${warning}\n`).join('')])
-  expect(filled.stdout).toMatch(/^bi: written from empty \(its configuration or the models had changed\): /)
-  expect(JSON.parse((await run('publish', '--json')).stdout)).toMatchObject({ mode: 'current', warnings })
+  expect(filled.stdout).toMatch(/^bi: written from empty /)
+  expect(await status()).toMatchObject([{ failure: null, behind: 0 }])
+  expect(await text()).toMatch(/; has every change\n {2}rows {9}no agent is selected by "agent_typo", "org_typo"\n/)
+  expect(JSON.parse((await publish('--json')).stdout)).toMatchObject({ kind: 'published', mode: 'current', warnings })
 })

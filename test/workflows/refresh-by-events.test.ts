@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { openRun } from '../../src/app.ts'
-import { planLines } from '../../src/cli/plan/plan.ts'
+import { planLines } from '../../src/cli/plan.ts'
 import { workspaceLines } from '../../src/cli/status/status-text.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { workspaceStatus } from '../../src/reports/status.ts'

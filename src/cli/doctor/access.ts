@@ -13,8 +13,7 @@ import { readDrainFailure } from '../../spool/drain-failure.ts'
 import { hasSpool } from '../../spool/folders.ts'
 import { readRefused } from '../../spool/refusal-record.ts'
 import { aheadBy, clocksApart } from '../../steps/server-clock.ts'
-import { quotaNotes } from '../terminal/notes.ts'
-import { hintOf, refusedText } from '../terminal/refusal-text.ts'
+import { hintOf, quotaNotes, refusedText } from '../terminal/notes.ts'
 import { type Check, eachWorkspace, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
 
 export const token = eachWorkspace(async workspace => {

@@ -15,8 +15,7 @@ import type { StoredResult } from '../../warehouse/checks/results.ts'
 import type { StoredModel } from '../../warehouse/models/stored-models.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid, visible } from '../terminal/columns.ts'
-import { economyTexts, gapText, quotaNotes, unverifiedText } from '../terminal/notes.ts'
-import { hintOf, refusedText } from '../terminal/refusal-text.ts'
+import { economyTexts, gapText, hintOf, quotaNotes, refusedText, unverifiedText } from '../terminal/notes.ts'
 import { plain, type Style } from '../terminal/style.ts'
 
 const COLUMNS = [

@@ -196,7 +196,7 @@ function plainDisplay(name: string, { several, clock = systemClock }: DisplayOpt
       lastPageMs = now()
       line(`${doneText(progress, now())} · ${leftText(progress, now())}`)
     },
-    waits: ahead => line(aheadText(ahead, now())),
+    waits: ahead => line(aheadText(ahead)),
     news(news, progress) {
       if (progress.planning && news.kind === 'planning') line(planningText(progress.planning, now()))
       if (news.kind === 'failure') fail(news.failure)

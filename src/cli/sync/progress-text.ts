@@ -24,17 +24,9 @@ export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =
     ? 'planning: listing the agents, checking what has landed'
     : `planning: waiting for leases of an earlier run, until ${clockTime(heldUntilMs, nowMs)} at the latest`
 
-function stageText({ phase, paused, waiting, pages, conversations, windowsLeft }: SyncAhead, nowMs: number): string {
-  if (paused) return 'is paused (`convohouse resume`)'
-  if (waiting) return `is ${waitingText(waiting, nowMs)}`
-  if (phase === 'planning') return 'is planning'
-  const done = `${counted(pages, 'page')}, ${counted(conversations, 'conversation')}`
-  return `is running: ${done}, ${counted(windowsLeft, 'window')} left`
-}
-
-/** `waiting behind sync 1f0c9a2e, which is running: 12 pages, 1,134 conversations, 3 windows left`. */
-export const aheadText = (ahead: SyncAhead, nowMs: number): string =>
-  `waiting behind sync ${ahead.run}, which ${stageText(ahead, nowMs)}`
+/** `waiting behind sync 1f0c9a2e`. */
+export const aheadText = ({ run, paused }: SyncAhead): string =>
+  `waiting behind sync ${run}${paused ? ', which is paused (`convohouse resume`)' : ''}`
 
 /** `12 pages · 1,134 conversations · 412/s · 3 windows left`. */
 export function doneText(progress: Progress, nowMs: number): string {
@@ -66,7 +58,7 @@ export const eventsText = ({ received, waiting, applied }: EventCounts): string 
   `${counted(received, 'event')} received, ${count(waiting)} waiting, ${count(applied)} applied`
 
 function syncLines(progress: Progress, nowMs: number, style: Style): string[] {
-  if (progress.ahead) return [aheadText(progress.ahead, nowMs)]
+  if (progress.ahead) return [aheadText(progress.ahead)]
   if (progress.planning) return [planningText(progress.planning, nowMs)]
   const waiting = progress.waiting && progress.waiting.untilMs > nowMs ? waitingText(progress.waiting, nowMs) : null
   return [

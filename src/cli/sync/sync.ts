@@ -20,7 +20,7 @@ import { type NamedConversation, namedBy, notFound, withLines } from '../flags/i
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from '../flags/sync-request.ts'
 import { openAppWhenReleased } from '../open-app.ts'
-import { planSummary } from '../plan/plan.ts'
+import { planSummary } from '../plan.ts'
 import { confirm, isInteractive } from '../terminal/confirm.ts'
 import { exitCodeOf } from '../terminal/error-text.ts'
 import { log, stampLines } from '../terminal/print.ts'

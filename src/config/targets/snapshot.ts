@@ -1,7 +1,6 @@
 // Settings of a target `snapshot`: one DuckDB file.
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { databasePath } from '../database-path.ts'
 import {
   everyTarget,
   hasSearch,
@@ -15,6 +14,7 @@ import {
   sharedSettings,
   type TargetKind,
 } from '../target-settings.ts'
+import { databasePath } from '../values.ts'
 
 export interface SnapshotTarget extends SearchableTarget {
   type: 'snapshot'

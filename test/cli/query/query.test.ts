@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { tableFromIPC } from 'apache-arrow'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { cli, MAIN, openCliScene, temporaryFolder } from '../cli-process.ts'
+import { MAIN, openCliScene, temporaryFolder } from '../cli-process.ts'
 import { inProcess } from '../in-process.ts'
 
 let scene: Awaited<ReturnType<typeof openCliScene>>
@@ -28,7 +28,11 @@ describe('query', () => {
     ['csv', 'n,x\r\n0,a0\r\n1,a1\r\n'],
     ['ndjson', '{"n":0,"x":"a0"}\n{"n":1,"x":"a1"}\n'],
   ])('answers in %s', async (format, expected) => {
-    expect(await cli(['query', SQL, '--format', format], { env })).toEqual({ code: 0, stdout: expected, stderr: '' })
+    expect(await inProcess(['query', SQL, '--format', format], { env })).toEqual({
+      code: 0,
+      stdout: expected,
+      stderr: '',
+    })
   })
 
   it('answers in json', async () => {
@@ -37,11 +41,6 @@ describe('query', () => {
       { n: 0, x: 'a0' },
       { n: 1, x: 'a1' },
     ])
-  })
-
-  it('answers in csv if it is piped, and in a table on request', async () => {
-    expect((await inProcess(['query', 'SELECT 1 AS one'], { env })).stdout).toBe('one\r\n1\r\n')
-    expect((await inProcess(['query', SQL, '--format', 'table'], { env })).stdout).toContain('(2 rows)')
   })
 
   it('accepts SQL that begins with a comment, with flags before or after it', async () => {
@@ -93,11 +92,6 @@ describe('query', () => {
     expect((await readFile(join(out, 'stream'))).subarray(0, 4)).toEqual(Buffer.from([255, 255, 255, 255]))
   })
 
-  it.each(['csv', 'json', 'ndjson', 'table'])('writes an infinity as %s', async format => {
-    const { code, stdout } = await inProcess(['query', 'SELECT 1e400 AS v', '--format', format], { env })
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('Infinity') })
-  })
-
   it('prints stored times with their zone, and times that the SQL computes without', async () => {
     const sql = "SELECT ts, ts AT TIME ZONE 'America/Los_Angeles' AS there FROM conversations LIMIT 1"
     const [{ ts, there }] = JSON.parse((await inProcess(['query', sql, '--format', 'json'], { env })).stdout)
@@ -117,12 +111,6 @@ describe('query', () => {
     expect(column.stderr).toContain('convohouse dictionary NAME')
   })
 
-  it('is read-only', async () => {
-    const { code, stderr } = await inProcess(['query', 'DELETE FROM conversations'], { env })
-    expect(code).toBe(2)
-    expect(stderr).toContain('error SQL_REFUSED')
-  })
-
   it('stops at its timeout, and at its maximum number of rows', async () => {
     const slow = 'SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range + b.range < 0'
     const { code, stderr } = await inProcess(['query', slow, '--timeout', '300ms'], { env })
@@ -131,22 +119,6 @@ describe('query', () => {
     const cut = await inProcess(['query', 'FROM range(10)', '--max-rows', '2'], { env })
     expect(cut.stdout.trim().split('\r\n')).toHaveLength(3)
     expect(cut.stderr).toContain('There are more rows')
-  })
-
-  it('exits cleanly when its reader closes the pipe', async () => {
-    const line = `"${process.execPath}" "${MAIN}" query "FROM range(3000000)" | head -n 2; echo "\${PIPESTATUS[0]}"`
-    const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-c', line], {
-      env: { PATH: process.env.PATH, HOME: folder, ...env },
-    })
-    expect({ stdout, stderr }).toEqual({ stdout: 'range\r\n0\r\n0\n', stderr: '' })
-  })
-
-  it('says that there is no warehouse yet', async () => {
-    const { code, stderr } = await inProcess(['query', 'SELECT 1'], {
-      env: { CONVOHOUSE_HOME: join(dirname(folder), 'none') },
-    })
-    expect(code).toBe(6)
-    expect(stderr).toContain('error WAREHOUSE_MISSING')
   })
 })
 

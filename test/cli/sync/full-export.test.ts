@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../../src/core/time.ts'
-import { isDeep } from '../../tier.ts'
 import { exportable, jsonLines, type Scene, scene } from '../cli-process.ts'
 import { countConversations, inProcess, rowsOf } from '../in-process.ts'
 import { syncedOnce } from '../synced-once.ts'
@@ -45,8 +44,6 @@ describe('a full export', () => {
       '`convohouse plan` with the same flags, then confirm with --yes, or limit the sync with --max-sessions.',
     )
     expect((await spent(workspace)).requests).toBe(before.requests)
-    expect((await convohouse(workspace, 'sync', '--full', '--yes')).code).toBe(0)
-    expect((await spent(workspace)).sessions).toBe(2 * before.sessions)
   })
 
   it('of one agent is estimated from its stored conversations', async () => {
@@ -73,12 +70,10 @@ describe('a full export', () => {
     const begun = await spent(workspace)
     const refused = await convohouse(workspace, 'sync', '--drop-full', '--full')
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('error CONFIRMATION_NEEDED')])
-    for (const args of [['sync', '--since', '10d'], ['sync']]) {
-      const { code, stdout } = await convohouse(workspace, ...args)
-      expect(code).toBe(0)
-      expect(stdout).toMatch(/warning: a full export begun at .* is not finished \(\d of 6 agents are left\)/)
-      expect(stdout).toContain('`convohouse sync --full` continues it, `convohouse sync --drop-full` drops it')
-    }
+    const { code, stdout } = await convohouse(workspace, 'sync')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/warning: a full export begun at .* is not finished \(\d of 6 agents are left\)/)
+    expect(stdout).toContain('`convohouse sync --full` continues it, `convohouse sync --drop-full` drops it')
     expect((await spent(workspace)).sessions).toBe(begun.sessions)
     expect((await convohouse(workspace, 'sync', '--full', '--yes')).code).toBe(0)
     const after = await spent(workspace)
@@ -98,8 +93,6 @@ describe('a full export', () => {
     const planned = await convohouse(workspace, 'plan', ...command!.split(' ').slice(1), '--json')
     const [{ plan }] = jsonLines(planned.stdout) as [{ plan: { windows: unknown[] } }]
     expect(plan.windows.length).toBeLessThan(workspace.sandbox.world.agentIds().length)
-    expect((await convohouse(workspace, ...command!.split(' '), '--yes')).code).toBe(0)
-    expect((await convohouse(workspace, 'sync')).stdout).not.toContain('full export')
   })
 
   it('that was stopped in a new workspace leaves only the pages that have not landed to the next sync', async () => {
@@ -123,8 +116,6 @@ describe('a full export', () => {
     await convohouse(workspace, 'sync')
     const first = await spent(workspace)
     workspace.sandbox.clock.advance(86_400_000)
-    const planned = await convohouse(workspace, 'plan', '--full')
-    expect(planned.stdout).toContain('Nothing was exported. `convohouse sync` with the same flags executes this plan.')
     const stopped = await convohouse(workspace, 'sync', '--full', '--yes', '--max-requests', '4')
     expect(stopped.stdout).toContain('left. The same command continues where it stopped.')
     const shown = async () => {
@@ -144,20 +135,12 @@ describe('a full export', () => {
     expect(dropped.stdout).toContain('up to date')
     expect(dropped.stdout).not.toContain('full export')
     expect(await shown()).toEqual(nothing)
-    expect((await convohouse(workspace, 'ledger')).stdout).not.toContain('not covered')
-
-    if (isDeep) {
-      expect((await convohouse(workspace, 'replay')).code).toBe(0)
-      expect(await shown()).toEqual(nothing)
-    }
     await rm(join(workspace.home, 'warehouse.duckdb'))
     expect((await convohouse(workspace, 'replay')).code).toBe(0)
     expect(await shown()).toEqual(nothing)
     await convohouse(workspace, 'sync', '--full', '--yes', '--max-requests', '3')
-    expect((await shown()).openWindows).toBeGreaterThan(0)
     const begun = await spent(workspace)
     expect((await convohouse(workspace, 'sync', '--drop-full', '--full', '--yes')).code).toBe(0)
     expect((await spent(workspace)).sessions - begun.sessions).toBeGreaterThanOrEqual(first.sessions)
-    expect((await convohouse(workspace, 'sync')).stdout).not.toContain('full export')
   })
 })

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { exportable, jsonLines, scene, start, TOKEN, temporaryFolder } from '../cli-process.ts'
+import { exportable, jsonLines, scene, start } from '../cli-process.ts'
 import { countConversations, inProcess, rowsOf } from '../in-process.ts'
 import { syncedOnce } from '../synced-once.ts'
 
@@ -54,38 +53,6 @@ describe('sync', () => {
     expect(planned.plan.unknown).toBe(0)
     expect(planned.budget.quota).toMatchObject({ known: true, includedSessions: 50_000 })
     expect((await inProcess(['plan'], { env })).stdout).toContain(PERIOD_ASSUMED)
-  })
-
-  it('syncs the workspaces of a file concurrently, and keeps them apart', async () => {
-    const [one, two] = [
-      await scene({ workspaceId: 'ws_one', conversations: 60, agents: 1 }),
-      await scene({ workspaceId: 'ws_two', seed: 2, conversations: 30, agents: 1 }),
-    ]
-    const folder = await temporaryFolder()
-    const entry = (id: string, url: string) => `  - { id: ${id}, apiUrl: "${url}", token: { env: T } }\n`
-    const file = join(folder, 'convohouse.yaml')
-    await writeFile(
-      file,
-      `home: data\nthreads: 1\nworkspaces:\n${entry('ws_one', one.sandbox.url)}${entry('ws_two', two.sandbox.url)}`,
-    )
-    const env = { T: TOKEN }
-    const synced = await inProcess(['sync'], { env, cwd: folder })
-    expect(synced.code).toBe(0)
-    for (const id of ['ws_one', 'ws_two']) expect(synced.stdout).toContain(`${id}: up to date`)
-    const sql = 'SELECT workspace_id AS id, count(*)::INT AS n FROM conversations GROUP BY ALL ORDER BY id'
-    const expected = [
-      { id: 'ws_one', n: exportable(one.sandbox) },
-      { id: 'ws_two', n: exportable(two.sandbox) },
-    ]
-    expect(await rowsOf(sql, { CONVOHOUSE_CONFIG: file })).toEqual(expected)
-    // A replay of one workspace discards nothing of the other.
-    expect((await inProcess(['replay', '--workspace', 'ws_two'], { env, cwd: folder })).code).toBe(0)
-    expect(await rowsOf(sql, { CONVOHOUSE_CONFIG: file })).toEqual(expected)
-    const unclear = await inProcess(['sync', '--agent', 'a'], { env, cwd: folder })
-    expect(unclear.stderr).toContain('--agent needs --workspace: 2 workspaces are configured.')
-    const unknown = await inProcess(['sync', '--workspace', 'ws_three'], { env, cwd: folder })
-    expect(unknown.code).toBe(2)
-    expect(unknown.stderr).toContain('error WORKSPACE_UNKNOWN')
   })
 
   it('refuses an agent that the workspace does not have', async () => {

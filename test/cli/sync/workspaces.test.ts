@@ -79,5 +79,9 @@ describe('several workspaces', () => {
       ['w2', 7],
       ['w3', 0],
     ])
+    const unclear = await inProcess(['sync', '--agent', 'a'], { env })
+    expect(unclear.stderr).toContain('--agent needs --workspace: 3 workspaces are configured.')
+    const unknown = await inProcess(['sync', '--workspace', 'w4'], { env })
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('error WORKSPACE_UNKNOWN')])
   })
 })

@@ -1,29 +1,37 @@
-// `convohouse plan`: what a sync would read and cost, and what is left of rate limit and quota. Exports nothing.
+// `convohouse plan`: what a sync would read and cost, and what is left of rate limit and quota. Exports nothing. While another process holds
+// the warehouse, that process plans, by its configuration.
 
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Prepared } from '../../../workflows/steps.ts'
-import { openStores } from '../../app/stores.ts'
-import type { Config } from '../../config.ts'
-import { type Budget, budgetOf } from '../../core/governor/budget.ts'
-import { type Estimate, PERIOD_DAYS } from '../../core/planning/estimate.ts'
-import type { PlannedWindow } from '../../core/planning/planner.ts'
-import { layoutOf, priceLines } from '../../core/planning/price.ts'
-import { isById } from '../../core/planning/windows.ts'
-import { count, counted, range, utc } from '../../core/words.ts'
-import { warehouseFile } from '../../warehouse/open.ts'
-import { configAt, workspacesFor } from '../flags/configuration.ts'
-import { namedBy } from '../flags/ids-file.ts'
-import { addSyncFlags, checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
-import { nothingToRead } from '../sync/progress-text.ts'
-import { type GridOptions, grid, gridOnStdout } from '../terminal/columns.ts'
-import { economyTexts, gapLines, quotaNotes } from '../terminal/notes.ts'
-import { print, printJson } from '../terminal/print.ts'
-import { stopOnSignals } from '../terminal/signals.ts'
-import { openPlanner, type PlanFacts } from './ask-plan.ts'
+import type { Prepared } from '../../workflows/steps.ts'
+import { openStores } from '../app/stores.ts'
+import { workspaceOf } from '../app/workspace-context.ts'
+import { type App, openApp } from '../app.ts'
+import type { Config } from '../config.ts'
+import { isCode } from '../core/errors.ts'
+import { type Budget, budgetOf } from '../core/governor/budget.ts'
+import { type Estimate, PERIOD_DAYS } from '../core/planning/estimate.ts'
+import type { PlannedWindow } from '../core/planning/planner.ts'
+import { layoutOf, priceLines } from '../core/planning/price.ts'
+import { isById } from '../core/planning/windows.ts'
+import { MINUTE } from '../core/time.ts'
+import { count, counted, range, utc } from '../core/words.ts'
+import { planOnly } from '../run/embedded.ts'
+import { warehouseFile } from '../warehouse/open.ts'
+import { askHolder } from '../warehouse/query/http/holder-client.ts'
+import { locallyOrByHolder } from '../warehouse/query/warehouse-client.ts'
+import { configAt, workspacesFor } from './flags/configuration.ts'
+import { type NamedConversation, namedBy, withLines } from './flags/ids-file.ts'
+import { addSyncFlags, checkTogether, type SyncFlags } from './flags/sync-flags.ts'
+import { lookUpIn, syncRequest } from './flags/sync-request.ts'
+import { nothingToRead } from './sync/progress-text.ts'
+import { type GridOptions, grid, gridOnStdout } from './terminal/columns.ts'
+import { economyTexts, gapLines, quotaNotes } from './terminal/notes.ts'
+import { print, printJson } from './terminal/print.ts'
+import { stopOnSignals } from './terminal/signals.ts'
 
 export const define = (command: Command): Command =>
   addSyncFlags(command)
@@ -176,5 +184,63 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
     await planner.close()
     await planning.remove()
     stop.release()
+  }
+}
+
+export interface PlanFacts {
+  workspaceId: string
+  prepared: Prepared
+  /** Requests for other API resources at the end of the sync, at least. */
+  resourceRequests: number
+  nowMs: number
+}
+
+/** Plain JSON. */
+interface PlanQuestion {
+  workspaceId: string
+  flags: SyncFlags
+  named: readonly NamedConversation[] | null
+}
+
+/** The path of plans on the query socket. */
+export const PLAN_PATH = '/plan'
+
+/** Plans one workspace. `beside`: other runs of this process may be working on it. @throws FLAG_INVALID, AGENT_UNKNOWN, WORKSPACE_UNKNOWN, and access errors of the vendor */
+export const answerPlan =
+  ({ config, app, beside }: { config: Config; app: App; beside: boolean }) =>
+  async (question: unknown, signal: AbortSignal): Promise<PlanFacts> => {
+    const { workspaceId, flags, named } = question as PlanQuestion
+    const workspace = workspaceOf(config, workspaceId)
+    const lookUp = lookUpIn(app, workspaceId)
+    const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
+    const planned = await planOnly({ config, workspace, app, request, signal, beside }).catch(error => {
+      throw withLines(error, named)
+    })
+    const { resourceRequests, ...prepared } = planned
+    return { workspaceId, prepared, resourceRequests, nowMs: Date.now() }
+  }
+
+/** Longest time for one plan. A vendor that does not answer is asked several times. */
+const TIMEOUT_MS = 10 * MINUTE
+
+/** Opens the warehouse for the first plan, unless another process holds it. */
+export function openPlanner(config: Config, signal: AbortSignal) {
+  let app: App | null = null
+  return {
+    /** @throws as `answerPlan`, and WAREHOUSE_LOCKED if the process that holds the warehouse does not plan */
+    plan(question: PlanQuestion): Promise<PlanFacts> {
+      const locally = async () => {
+        app ??= await openApp({ config })
+        return answerPlan({ config, app, beside: false })(question, signal)
+      }
+      const asked = { home: config.home, path: PLAN_PATH, question, timeoutMs: TIMEOUT_MS, signal }
+      const ask = () => locallyOrByHolder(locally, () => askHolder<PlanFacts>(asked), signal)
+      return ask().catch(error => {
+        // The holder ended while it planned, so the warehouse is free now.
+        if (!signal.aborted && isCode(error, 'INTERRUPTED', 'WAREHOUSE_ENDED')) return ask()
+        throw error
+      })
+    },
+    close: async () => app?.close(),
   }
 }
