@@ -30,19 +30,14 @@ describe('the command line', () => {
     ['sync --ful', "FLAG_INVALID: convohouse sync: unknown option '--ful'. → Did you mean --full?"],
     ['sync --since yesterday', 'FLAG_INVALID: --since cannot be "yesterday". → Give a date such as 2026-01-31'],
     ['sync --max-requests 0', 'FLAG_INVALID: --max-requests cannot be "0". → Give a whole number of 1 or more.'],
-    ['sync --max-sessions 1.5', 'FLAG_INVALID: --max-sessions cannot be "1.5".'],
     ['sync --resources tools,clients', 'FLAG_INVALID: --resources cannot be "tools,clients".'],
-    ['sync --allow-overage-packs -1', 'FLAG_INVALID: --allow-overage-packs cannot be "-1".'],
-    ['sync --watch often', 'FLAG_INVALID: --watch cannot be "often". → Give a duration'],
     ['sync --watch 5s', 'FLAG_INVALID: --watch cannot be "5s". → Give at least 10s.'],
     ['plan --watch 15m', "FLAG_INVALID: convohouse plan: unknown option '--watch'"],
     ['sync --workspace', "FLAG_INVALID: convohouse sync: option '-w, --workspace <id>' argument missing."],
     ['sync now', "FLAG_INVALID: convohouse sync: too many arguments for 'sync'. Expected 0 arguments but got 1."],
     ['query --format xml', 'FLAG_INVALID: --format cannot be "xml". → Give one of table, csv, json'],
-    ['query --timeout soon', 'FLAG_INVALID: --timeout cannot be "soon".'],
     ['query --timeout 25d', 'FLAG_INVALID: --timeout cannot be "25d". → Give at most 24d.'],
     ['sandbox --port 70000', 'FLAG_INVALID: --port cannot be "70000". → Give a whole number from 0 to 65535.'],
-    ['sandbox --speed fast', 'FLAG_INVALID: --speed cannot be "fast".'],
   ])('rejects %s with the cause and a hint', async (line, message) => {
     expect(await violation(line)).toContain(message)
   })
@@ -50,7 +45,6 @@ describe('the command line', () => {
   it.each([
     ['sync --full --ids x', '--full and --ids contradict each other.'],
     ['sync --ids x --since 1d', '--ids and --since contradict each other.'],
-    ['sync --ids x --until 1d', '--ids and --until contradict each other.'],
     ['sync --ids x --refresh 7d', '--ids and --refresh contradict each other.'],
     ['sync --full --refresh 7d', '--full and --refresh contradict each other.'],
     ['sync --watch 15m --refresh ids.csv', '--watch and --refresh with a file contradict each other.'],
@@ -61,7 +55,6 @@ describe('the command line', () => {
     ['sync --watch 15m --until 1d', '--watch and --until contradict each other.'],
     ['sync --since 1d --until 2d', '--since is not before --until.'],
     ['plan --since 2199-01-01', '--since lies in the future.'],
-    ['plan --since 99999999999', '--since lies in the future.'],
     ['sync --until 20000d', '--until lies before 2001-09-09: the API would interpret its milliseconds as seconds'],
     ['sync --since 1970-01-01 --until 2001-09-09T01:46:40Z', '--until lies before 2001-09-09'],
   ])('rejects values that contradict each other or are out of range: %s', async (line, message) => {

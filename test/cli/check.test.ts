@@ -144,20 +144,6 @@ describe('convohouse check', () => {
     expect(code).toBe(6)
     expect(await stored(alone)).toEqual([])
   })
-
-  it('reads the folder `checks` of the configuration, which is relative to its file', async () => {
-    const { env, home } = await synced()
-    const folder = await temporaryFolder()
-    await mkdir(join(folder, 'mine'))
-    await writeFile(join(folder, 'mine', 'loud.sql'), own('warn', ALL).join('\n'))
-    const workspace = { id: 'ws_demo', apiUrl: 'http://127.0.0.1:9', token: { env: 'NONE' } }
-    const file = join(folder, 'convohouse.yaml')
-    await writeFile(file, JSON.stringify({ home, checks: 'mine', workspaces: [workspace] }))
-    const { CONVOHOUSE_HOME: _, ...others } = env
-    const { code, stdout } = await inProcess(['check', 'loud', '--config', file], { env: others })
-    expect(stdout).toMatch(/\nloud +failed +warn /)
-    expect(code).toBe(0)
-  })
 })
 
 it('a sync warns of models that begin to fail; status and doctor say what is left of them, and those that are built are sources of dbt', async () => {

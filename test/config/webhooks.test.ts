@@ -24,15 +24,6 @@ const workspace = (id: string, ...secrets: object[]) => ({
 })
 
 describe('the settings of webhooks', () => {
-  it('have defaults', () => {
-    expect(readConfig({ env: ENV }).webhooks).toEqual({
-      host: '127.0.0.1',
-      port: 8_787,
-      maxBodyBytes: 8_000_000,
-      maxConnections: 1_000,
-    })
-  })
-
   it('are read from the file', async () => {
     const { webhooks } = await fromFile({ webhooks: { port: 0, maxBody: '2.5MiB' }, workspaces: [workspace('a')] })
     expect(webhooks).toMatchObject({ port: 0, maxBodyBytes: 2_621_440 })
