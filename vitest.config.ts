@@ -13,20 +13,15 @@ const FAST = ['test/*.test.ts', 'test/{catalog,config,core,files,json,landing,re
  * processes, since loading the modules of a file takes half a second.
  */
 const ALONE = [
-  'test/{contract,deploy,histories}/**/*.test.ts',
+  'test/{deploy,histories}/**/*.test.ts',
   'test/run/temporal/{dev-server,runtime}.test.ts',
   'test/warehouse/query/socket.test.ts',
   'test/sandbox/world.test.ts',
   'test/own-files.test.ts',
 ]
 
-/** Tests of spawned commands. They change no umask in their own process, so the one that they hand down stays as it was. */
-const COMMANDS = [
-  'test/contract/{sync-command,up}.test.ts',
-  'test/contract/workers/workers.test.ts',
-  'test/deploy/**/*.test.ts',
-  'test/faults/**/!(clock|lease-log).test.ts',
-]
+/** Tests of spawned commands and of workers, which share the processes that have loaded Temporal's native runtime. */
+const COMMANDS = ['test/contract/**/*.test.ts', 'test/deploy/**/*.test.ts', 'test/faults/**/!(clock|lease-log).test.ts']
 
 /** `npm run test:deep`: the files whose rounds or cases depend on the tier (`test/tier.ts`). */
 const deepFiles = (): string[] =>
