@@ -13,7 +13,7 @@ import { expectedTables } from '../workflows/simulated/expected-rows.ts'
 import { readThrough, truthOf } from '../workflows/simulated/truth.ts'
 import { asLines, warehouseTables } from '../workflows/simulated/warehouse-tables.ts'
 
-export const SETTLE_MS = 120_000
+const SETTLE_MS = 120_000
 
 export interface FaultScene extends Scene {
   /** Runs the command to its end: in this process, or in a process of its own if `options` are given. */
