@@ -67,18 +67,6 @@ const archived = async ({ id }: Workspace): Promise<string[]> =>
   readdir(spoolFolders(app.home, id).drained).catch(() => [])
 
 describe('draining', () => {
-  it('applies sealed segments, and archives them by day', async () => {
-    const workspace = app.workspace()
-    await receive(workspace, 'one', 'two')
-    await receive(workspace, 'three')
-    expect((await spoolWaiting(app.home, workspace.id)).events).toBe(3)
-    expect(await drain(workspace)).toEqual({ events: 3, taken: 3, waiting: 0 })
-    expect(await messages(workspace)).toEqual(['one', 'three', 'two'])
-    expect(await archived(workspace)).toEqual(['2026-11-20.ndjson'])
-    expect(await spoolWaiting(app.home, workspace.id)).toMatchObject({ events: 0, bytes: 0, sinceMs: null })
-    expect(await drain(workspace)).toEqual({ events: 0, taken: 0, waiting: 0 })
-  })
-
   it('applies no event twice that a kill left both applied and sealed', async () => {
     const workspace = app.workspace()
     await receive(workspace, 'one')

@@ -7,8 +7,6 @@ export interface SimulatedTime extends Clock {
   during<T>(work: () => Promise<T>): Promise<T>
   /** The clock to use inside such work: while the work sleeps, the clock may advance. */
   within: Clock
-  /** Sets how far our clock is ahead of the vendor's, ms; negative: behind. */
-  setAhead(byMs: number): void
 }
 
 interface Sleeper {
@@ -20,7 +18,6 @@ interface Sleeper {
 export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
   const sleepers = new Set<Sleeper>()
   let working = 0
-  let aheadMs = 0
   let timer: NodeJS.Timeout | undefined
 
   function jump(): void {
@@ -47,7 +44,7 @@ export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
     }
   }
 
-  const now = () => sandbox.now() + aheadMs
+  const now = () => sandbox.now()
   const sleepUntil: Clock['sleepUntil'] = (untilMs, signal) =>
     new Promise((resolve, reject) => {
       const leave = () => {
@@ -60,7 +57,7 @@ export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
         reject(signal.reason)
       }
       const sleeper: Sleeper = {
-        untilMs: untilMs - aheadMs,
+        untilMs,
         wake() {
           leave()
           resolve()
@@ -77,8 +74,5 @@ export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
     sleepUntil,
     during: work => counted(1, work),
     within: { now, sleepUntil: (untilMs, signal) => counted(-1, () => sleepUntil(untilMs, signal)) },
-    setAhead(byMs) {
-      aheadMs = byMs
-    },
   }
 }
