@@ -5,9 +5,8 @@ import type { Config } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { PublicationReport } from '../../core/publication-report.ts'
 import { hasPollers } from '../../run/temporal/client/await-worker.ts'
-import { abortable, connectClient, isTemporalConfigured } from '../../run/temporal/client/connection.ts'
+import { abortable, connectClient, isTemporalConfigured, storedPlace } from '../../run/temporal/client/connection.ts'
 import { askForPublication } from '../../run/temporal/client/publication.ts'
-import { storedPlace } from '../../run/temporal/worker-place.ts'
 
 /** Publishes to one target. */
 export interface Publisher {

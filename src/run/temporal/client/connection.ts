@@ -1,6 +1,9 @@
 // Connects to the Temporal server that TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE or a profile file names. Workers connect
 // in worker.ts, because the SDK's worker package takes a second to load.
+
 import { setMaxListeners } from 'node:events'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import {
   Client,
   Connection,
@@ -126,5 +129,27 @@ export async function abortable<T>(client: Client, signal: AbortSignal, work: ()
     return await client.withAbortSignal(own.signal, work)
   } finally {
     signal.removeEventListener('abort', abort)
+  }
+}
+
+// The Temporal server of the worker that holds the warehouse, as a file in the data folder: a command beside the worker, whose environment may
+// name no server, finds it there. After a kill the file stays until the next worker; its server then may not answer.
+
+const placeFile = (home: string): string => join(home, 'temporal.json')
+
+/** To be called by the process that holds the warehouse. Without the file, commands need TEMPORAL_ADDRESS: a full disk is no error here. */
+export async function storePlace(home: string, { address, namespace }: TemporalPlace): Promise<void> {
+  await writeFile(placeFile(home), `${JSON.stringify({ address, namespace })}\n`).catch(() => {})
+}
+
+export const removePlace = (home: string): Promise<void> => rm(placeFile(home), { force: true }).catch(() => {})
+
+/** Null if no worker has stored it. */
+export async function storedPlace(home: string): Promise<TemporalPlace | null> {
+  try {
+    const { address, namespace } = JSON.parse(await readFile(placeFile(home), 'utf8'))
+    return typeof address === 'string' && typeof namespace === 'string' ? { address, namespace } : null
+  } catch {
+    return null
   }
 }

@@ -23,12 +23,18 @@ import { holderOf } from '../../../steps/export/lease-recovery.ts'
 import { publicationText, type RunningPublishing } from '../../publishing.ts'
 import { workflowCode } from '../../workflow-code.ts'
 import { POLLS_WITHIN_MS, pollersOf } from '../client/await-worker.ts'
-import { expectNamespace, settingsAt, type TemporalPlace, unreachable } from '../client/connection.ts'
+import {
+  expectNamespace,
+  removePlace,
+  settingsAt,
+  storePlace,
+  type TemporalPlace,
+  unreachable,
+} from '../client/connection.ts'
 import { askForSync } from '../client/owner.ts'
 import { scheduledSync } from '../client/schedules.ts'
 import { errorOf } from '../failure.ts'
 import { dataConverter } from '../payload-codec.ts'
-import { removePlace, storePlace } from '../worker-place.ts'
 import type { ShutdownSignals } from './activities.ts'
 import { exportActivities, warehouseActivities } from './activities.ts'
 import { ingestingTasks, startIngesting } from './drain.ts'
