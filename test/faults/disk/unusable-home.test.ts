@@ -1,14 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, symlink, writeFile } from 'node:fs/promises'
+import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type CliOptions, scene as commandScene, temporaryFolder } from '../../cli/cli-process.ts'
+import { type CliOptions, scene as commandScene } from '../../cli/cli-process.ts'
 import { inProcess } from '../../cli/in-process.ts'
 import { expectComplete, expectError, expectRecovered, type FaultScene, faultScene } from '../scene.ts'
-
-const NOBODY = 65_534
-const isRoot = process.getuid?.() === 0
 
 /** Expects that `sync` reports why its data folder cannot be used, and sends no request to the vendor. */
 async function expectRefused(scene: FaultScene, says: string, options?: CliOptions): Promise<void> {
@@ -49,16 +46,6 @@ describe('a data folder that cannot be created', () => {
       [join(link, 'data'), link],
     ] as const)
       await expectRefused(await scene.at(home), `Cannot create the folder ${first}: a file is in its place`)
-  })
-
-  it('is reported if its parent folder is not writable', async () => {
-    const above = await temporaryFolder()
-    const scene = await (await faultScene({ sandbox: { conversations: 20 } })).at(join(above, 'data'))
-    await chmod(scene.folder, 0o755)
-    await chmod(above, 0o555)
-    await expectRefused(scene, `Cannot use ${scene.home}: no permission (EACCES)`, isRoot ? { uid: NOBODY } : undefined)
-    await chmod(above, 0o700)
-    await expectRecovered(scene)
   })
 })
 
