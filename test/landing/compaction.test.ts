@@ -10,6 +10,7 @@ import { DAY } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { Landing } from '../../src/landing/landing.ts'
 import type { PageHead } from '../../src/landing/page.ts'
+import { rounds } from '../tier.ts'
 import { flipped } from './flipped.ts'
 import { landedFile } from './landed-file.ts'
 import { bytes, failureOf } from './landing-contract.ts'
@@ -276,7 +277,10 @@ describe('a bundle', () => {
         expect(gunzipSync(changed).equals(gunzipSync(intact))).toBe(true)
         expect(flagBits).not.toContain(bit)
       }),
-      { numRuns: 150, examples: members.map(at => [(at + FLAGS_BYTE) * 8, found[3]!]) },
+      {
+        numRuns: rounds('FAULT_RUNS', { usual: 40, deep: 1_000 }),
+        examples: members.map(at => [(at + FLAGS_BYTE) * 8, found[3]!]),
+      },
     )
     await writeFile(file, intact)
     await store.verifyChecksums(found.map(({ page: { address }, head }) => ({ address, head })))
