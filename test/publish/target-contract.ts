@@ -8,10 +8,13 @@ import { consumers, registerConsumer } from '../../src/warehouse/changes/consume
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { until } from '../until.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
-import { AGENT, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { TemporaryWarehouse, Workspace } from '../warehouse/temporary-warehouse.ts'
 import { killedBefore, type Step } from './killed-target.ts'
 import { ENTRY, KEEP, publishTo, SETTINGS } from './published.ts'
+
+/** An agent whose rows a row filter leaves out. */
+const OTHER = `another of ${AGENT}`
 
 export interface TargetContract<Target extends TargetConfig> {
   app: TemporaryWarehouse
@@ -100,7 +103,9 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
       }
     })
 
-    it('has nothing of erased records, and nothing that a narrower policy leaves out', async () => {
+    it('has nothing of erased records, and nothing that narrower settings of rows or personal data leave out', async () => {
+      const others = { records: [{ ID: 'o', tags: ['of another agent'] }], window: freshWindow({ agentId: OTHER }) }
+      await place.load(await landConversations(place.landing, others))
       await load({ ID: 'e', userName: 'vergissmeinnicht' })
       await publish(target)
       expect(await hasText(target, 'vergissmeinnicht')).toBe(true)
@@ -108,8 +113,14 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
       await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
       expect(await publish(target)).toMatchObject({ kind: contract.erases })
       expect(await hasText(target, 'vergissmeinnicht')).toBe(false)
+      expect((await names(target)).map(([id]) => id)).toEqual(['a', 'b', 'c', 'o'])
+      expect(await hasText(target, 'of another agent')).toBe(true)
+      const filtered = { ...target, rows: { agents: [AGENT], organizations: [] } }
+      expect(await publish(filtered)).toMatchObject({ kind: 'refill', reason: 'other policy' })
       expect((await names(target)).map(([id]) => id)).toEqual(['a', 'b', 'c'])
-      const dropping = { ...target, pii: { ...KEEP, identity: 'drop' as const } }
+      expect(await hasText(target, 'of another agent')).toBe(false)
+      expect(await hasText(target, 'Bea')).toBe(true)
+      const dropping = { ...filtered, pii: { ...KEEP, identity: 'drop' as const } }
       expect(await publish(dropping)).toMatchObject({ kind: 'refill', reason: 'other policy' })
       expect((await names(target)).map(([, name]) => name)).toEqual([null, null, null])
       expect(await hasText(target, 'Bea')).toBe(false)
