@@ -12,20 +12,11 @@ export const ATTACHED = 'target'
 export const attachedTable = ({ name }: Pick<PackagedTable, 'name'>): string =>
   `${ATTACHED}.${name.includes('.') ? quotedTable(name) : `main.${quoteName(name)}`}`
 
-/** The type of a column in the target, by that of the package. */
-type TypeOf = (sqlType: string) => string
-
-const asPackaged: TypeOf = sqlType => sqlType
-
 type Described = Pick<PackagedTable, 'name' | 'about'> & { columns: readonly PackagedTable['columns'][number][] }
 
 /** Creates a table with its comments, in one call: a refill has about 1,800 comments, and a call for each doubles their time. */
-export async function createTable(
-  { run }: Pick<TargetDatabase, 'run'>,
-  table: Described,
-  typeOf: TypeOf = asPackaged,
-): Promise<void> {
-  const columns = table.columns.map(({ name, sqlType }) => `${quoteName(name)} ${typeOf(sqlType)}`)
+export async function createTable({ run }: Pick<TargetDatabase, 'run'>, table: Described): Promise<void> {
+  const columns = table.columns.map(({ name, sqlType }) => `${quoteName(name)} ${sqlType}`)
   const statements = [`CREATE TABLE ${attachedTable(table)} (${columns.join(', ')})`, ...commentsOf(table)]
   await run(statements.join(';\n'))
 }
@@ -42,26 +33,13 @@ const namesOf = (names: readonly string[]): string => names.map(quoteName).join(
 /** SQL of the rows of a package's files. */
 export const packagedRows = (paths: readonly string[]): string => `read_parquet([${paths.map(quoteText).join(', ')}])`
 
-/** SELECT of the changed keys in the types of the target: DuckDB takes four times as long to compare times with and without a zone. */
-function typedKeys({ key, columns }: PackagedTable, deletes: string, typeOf: TypeOf): string {
-  const typed = key.map(name => {
-    const { sqlType } = columns.find(column => column.name === name)!
-    return `${quoteName(name)}::${typeOf(sqlType)} AS ${quoteName(name)}`
-  })
-  return `(SELECT ${typed.join(', ')} FROM ${packagedRows([deletes])})`
-}
-
 const isTime = ({ sqlType }: PackagedTable['columns'][number]): boolean => /^(DATE|TIMESTAMP)/.test(sqlType)
 
 /**
  * SQL conditions: the times in the key of row `t` lie between those of the changed keys. DuckDB skips files and row groups by constants, not by
  * a subquery: it finds observations of the last hour in a tenth of the time.
  */
-async function withinTimes(
-  { rows }: TargetDatabase,
-  { key, columns }: PackagedTable,
-  { keys, typeOf }: { keys: string; typeOf: TypeOf },
-): Promise<string[]> {
+async function withinTimes({ rows }: TargetDatabase, { key, columns }: PackagedTable, keys: string): Promise<string[]> {
   const times = columns.filter(column => key.includes(column.name) && isTime(column))
   if (times.length === 0) return []
   const ends = times.flatMap(({ name }) => ['min', 'max'].map(end => `${end}(${quoteName(name)})::VARCHAR`))
@@ -69,20 +47,16 @@ async function withinTimes(
   return times.map(({ name, sqlType }, index) => {
     const [first, last] = row!.ends.slice(2 * index, 2 * index + 2)
     if (first == null || last == null) return 'false'
-    return `t.${quoteName(name)} BETWEEN ${quoteText(first)}::${typeOf(sqlType)} AND ${quoteText(last)}::${typeOf(sqlType)}`
+    return `t.${quoteName(name)} BETWEEN ${quoteText(first)}::${sqlType} AND ${quoteText(last)}::${sqlType}`
   })
 }
 
 /** Deletes the rows of changed keys from the table `into`, or all rows. */
-export async function deleteRows(
-  database: TargetDatabase,
-  { into, typeOf = asPackaged }: { into: string; typeOf?: TypeOf },
-  table: PackagedTable,
-): Promise<void> {
+export async function deleteRows(database: TargetDatabase, into: string, table: PackagedTable): Promise<void> {
   if (table.isWhole) await database.run(`DELETE FROM ${into}`)
   if (table.deletes === null) return
-  const keys = typedKeys(table, table.deletes, typeOf)
-  const times = await withinTimes(database, table, { keys, typeOf })
+  const keys = packagedRows([table.deletes])
+  const times = await withinTimes(database, table, keys)
   await database.run(`DELETE FROM ${into} t WHERE ${[hasKeyOf(keys, table.key), ...times].join(' AND ')}`)
 }
 

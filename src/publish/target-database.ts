@@ -1,5 +1,8 @@
-// The DuckDB instance of a target's process, and the lock of a target that is a file or folder.
-import { readFile, rm, stat } from 'node:fs/promises'
+// The DuckDB instance of a target's process, its extensions, and the lock of a target that is a file or folder. Only that process loads
+// extensions: from a folder that the configuration names, else from the network. DuckDB checks their signature.
+
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
@@ -9,7 +12,7 @@ import { makeFolder } from '../files/durable.ts'
 import { destinationOf } from '../files/links.ts'
 import { statementsOn, type Writer } from '../warehouse/connection.ts'
 import { isLocked, messageOf } from '../warehouse/fault.ts'
-import type { TargetSettings } from './target-port.ts'
+import type { ExtensionPlaces, TargetSettings } from './target-port.ts'
 
 export type TargetDatabase = Pick<Writer, 'run' | 'rows'>
 
@@ -68,16 +71,6 @@ export const followed = (path: string): Promise<string> =>
 
 const LOCK_HINT = 'Make the folder of the target writable, and free disk space if it is full.'
 
-/** The size of a DuckDB file without tables: three headers. */
-const HEADERS_BYTES = 12_288
-
-/** True for the file that a kill leaves while DuckDB creates a lock. It holds no data. */
-async function isCutOff(file: string): Promise<boolean> {
-  if ((await stat(file)).size > HEADERS_BYTES) return false
-  const content = await readFile(file)
-  return content.every(byte => byte === 0) || content.subarray(8, 12).toString() === 'DUCK'
-}
-
 const foreignLock = (file: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('TARGET_UNUSABLE', {
     what: `${file} was not written by a publication, and a publication needs its name for a lock.`,
@@ -90,16 +83,54 @@ const foreignLock = (file: string, cause: unknown): ConvohouseError =>
  * process ends. @throws TARGET_LOCKED, TARGET_UNUSABLE
  */
 export async function lockTarget(database: TargetDatabase, path: string, file = `${path}.lock`): Promise<void> {
-  const attach = () => database.run(`ATTACH ${quoteText(file)} AS target_lock`)
   try {
     await makeFolder(dirname(file))
-    await attach().catch(async cause => {
-      if (isLocked(cause) || diskErrorCode(cause) !== null) throw cause
-      if (!(await isCutOff(file).catch(() => false))) throw foreignLock(file, cause)
-      await rm(file, { force: true })
-      await attach()
+    await database.run(`ATTACH ${quoteText(file)} AS target_lock`).catch(cause => {
+      throw isLocked(cause) || diskErrorCode(cause) !== null ? cause : foreignLock(file, cause)
     })
   } catch (cause) {
     throw targetError(path, cause, LOCK_HINT)
+  }
+}
+
+const fileOf = (name: string): string => `${name}.duckdb_extension`
+
+const unavailable = (name: string, what: string, cause?: unknown): ConvohouseError =>
+  new ConvohouseError('EXTENSION_UNAVAILABLE', {
+    what,
+    hint: `Put the file ${fileOf(name)} of the same DuckDB version into the folder that \`extensions\` of the configuration (or CONVOHOUSE_EXTENSIONS) names: docs/publishing.md says where it comes from.`,
+    cause,
+  })
+
+const reasonOf = (cause: unknown): string => String((cause as Error | undefined)?.message ?? cause).split('\n')[0]!
+
+/** `folder`: the one that the configuration names. Downloaded extensions are stored in the data folder. */
+export const extensionPlaces = (home: string, folder: string | null): ExtensionPlaces => ({
+  folder,
+  cache: join(home, 'publish', 'extensions'),
+})
+
+/** @throws EXTENSION_UNAVAILABLE */
+export async function loadExtension(
+  database: Pick<TargetDatabase, 'run'>,
+  name: string,
+  { folder, cache }: ExtensionPlaces,
+): Promise<void> {
+  // Without HOME, DuckDB finds no place of its own.
+  for (const setting of ['home_directory', 'extension_directory', 'secret_directory'])
+    await database.run(`SET ${setting} = ${quoteText(cache)}`)
+  const file = folder === null ? null : join(folder, fileOf(name))
+  if (file !== null && !existsSync(file)) throw unavailable(name, `There is no extension ${file}.`)
+  try {
+    if (file === null) {
+      // DuckDB refuses to install into a home directory that does not exist.
+      await mkdir(cache, { recursive: true, mode: 0o700 })
+      await database.run(`INSTALL ${name}`)
+    }
+    await database.run(file === null ? `LOAD ${name}` : `LOAD ${quoteText(file)}`)
+  } catch (cause) {
+    const what =
+      file === null ? `DuckDB's extension ${name} cannot be downloaded` : `The extension ${file} cannot be loaded`
+    throw unavailable(name, `${what}: ${reasonOf(cause)}`, cause)
   }
 }

@@ -5,7 +5,7 @@ import type { Watermark } from '../warehouse/changes/log-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
 
 export interface TargetWatermark extends Watermark {
-  /** Who writes the target (`owner.ts`). */
+  /** Who writes the target (`ownerOf`). */
   owner: string
   /** Id of the publication that wrote it. */
   publicationId: string

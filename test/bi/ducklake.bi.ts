@@ -288,7 +288,7 @@ describeWithPostgres('the versions of a lake', () => {
   describe('where a column has no range in one of their files', () => {
     const long = 'é'.repeat(6_000)
 
-    it('lose rows for queries with a filter if DuckLake alone writes them: else `ranges.ts` can be deleted', async () => {
+    it('lose rows for queries with a filter if DuckLake alone writes them: else `widenRanges` can be deleted', async () => {
       const target = newTarget()
       await mkdir(target.data)
       const attach = `ATTACH 'ducklake:postgres:host=127.0.0.1 port=${scene.server.port} dbname=postgres user=admin password=${scene.server.password}'

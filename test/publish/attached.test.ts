@@ -56,7 +56,7 @@ it('rows of changed keys are deleted whatever their times', async () => {
     fc.asyncProperty(rows, rows, key, async (stored, changed, names) => {
       await database.run(`CREATE OR REPLACE TABLE seen AS ${selectOf(stored)}`)
       await database.run(`COPY (SELECT ${names.join(', ')} FROM (${selectOf(changed)})) TO '${file}' (FORMAT parquet)`)
-      await deleteRows(database, { into: 'seen', typeOf: type => type }, { ...TABLE, key: names, deletes: file })
+      await deleteRows(database, 'seen', { ...TABLE, key: names, deletes: file })
       const left = await database.rows<{ n: string }>('SELECT count(*)::VARCHAR AS n FROM seen')
       const isChanged = (one: (typeof stored)[number]) =>
         changed.some(other => names.every(name => one[name] !== null && one[name] === other[name]))

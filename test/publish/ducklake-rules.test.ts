@@ -1,9 +1,6 @@
-// The rules of the target `ducklake` that need no extension: types, what a policy drops, and the words of errors.
+// The rules of the target `ducklake` that need no extension: the words of errors.
 import { describe, expect, it } from 'vitest'
 import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
-import { writtenValue } from '../../src/publish/parquet-columns.ts'
-import { publishedRelations } from '../../src/publish/relations.ts'
-import { lakeType } from '../../src/publish/targets/ducklake/ducklake.ts'
 import { lakeError } from '../../src/publish/targets/ducklake/lake.ts'
 import { KEEP } from './published.ts'
 
@@ -17,15 +14,6 @@ const SERVER: LakeTarget = {
 }
 
 describe('a lake', () => {
-  it('has the types of Parquet files for every published column: UTC is in the type of a time, and JSON is text', async () => {
-    const types = new Set((await publishedRelations()).flatMap(({ columns }) => columns.map(({ sqlType }) => sqlType)))
-    expect(types.has('TIMESTAMPTZ') && types.has('JSON')).toBe(true)
-    for (const sqlType of types) {
-      const [, written] = /::(.*)$/.exec(writtenValue('v', { sqlType })) ?? []
-      expect(lakeType(sqlType)).toBe((written ?? sqlType).replace('TIMESTAMPTZ', 'TIMESTAMP WITH TIME ZONE'))
-    }
-  })
-
   it.each([
     [
       `IO Error: Failed to attach DuckLake MetaData "x" at path + "postgres:host='db' user='loader'"Unable to connect to Postgres at "host='db'": connection to server at "db", port 5432 failed: FATAL:  password authentication failed for user "loader"\n`,

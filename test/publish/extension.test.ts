@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, it, onTestFinished } from 'vitest'
-import { extensionPlaces, loadExtension } from '../../src/publish/extension.ts'
+import { extensionPlaces, loadExtension } from '../../src/publish/target-database.ts'
 import { statementsOn } from '../../src/warehouse/connection.ts'
 
 it('is the network, also in a data folder that has had none', async () => {

@@ -191,10 +191,10 @@ const watermarkAt = (n: number): TargetWatermark => ({
 
 describe('versions', () => {
   /** Writes a version that was published so many hours ago. */
-  async function version(path: string, n: number, { previous, hours }: { previous: number | null; hours: number }) {
+  async function version(path: string, n: number, { hours, erases = false }: { hours: number; erases?: boolean }) {
     const id = versionId(watermarkAt(n))
     const file = join(await createVersion(path, id, 0o700), '_publication.json')
-    await writeFile(file, watermarkText(watermarkAt(n), previous === null ? null : versionId(watermarkAt(previous))))
+    await writeFile(file, watermarkText(watermarkAt(n), erases))
     const atSec = Date.now() / 1_000 - hours * 3_600
     await utimes(file, atSec, atSec)
     return id
@@ -204,37 +204,35 @@ describe('versions', () => {
 
   it('are kept if they were current within the last hour, and the one before always', async () => {
     const path = folder('kept')
-    const ages = [9, 8, 0.9, 0.8, 0.7]
     const ids: string[] = []
-    for (const [index, hours] of ages.entries())
-      ids.push(await version(path, index + 1, { previous: index || null, hours }))
+    for (const [index, hours] of [9, 8, 0.9, 0.8, 0.7].entries()) ids.push(await version(path, index + 1, { hours }))
     // Never switched to: its process was killed.
-    const orphan = await version(path, 9, { previous: 5, hours: 0 })
+    const orphan = await version(path, 9, { hours: 0 })
     await mkdir(join(path, 'versions', 'mine'))
     await switchTo(path, ids[4]!)
     await removeOldVersions(path)
     // The first was replaced eight hours ago; the second when the third was published.
     expect(await readdir(join(path, 'versions'))).toEqual([...ids.slice(1), 'mine'])
-    await switchTo(path, await version(path, 6, { previous: null, hours: 0 }))
+    await switchTo(path, await version(path, 6, { hours: 0, erases: true }))
     await removeOldVersions(path)
     expect(await readdir(join(path, 'versions'))).toEqual([versionId(watermarkAt(6)), 'mine'])
     expect(orphan).toMatch(/^20260109T/)
     const old = folder('old')
-    await switchTo(old, await version(old, 2, { previous: 1, hours: 9 }))
-    await version(old, 1, { previous: null, hours: 99 })
+    await version(old, 1, { hours: 99 })
+    await switchTo(old, await version(old, 2, { hours: 9 }))
     await removeOldVersions(old)
     expect(await readdir(join(old, 'versions'))).toHaveLength(2)
   })
 
-  it('with a damaged watermark must be filled', async () => {
+  it('with a damaged watermark are refused', async () => {
     const path = folder('damaged')
     expect(await currentVersion(path)).toBeNull()
-    const id = await version(path, 1, { previous: null, hours: 0 })
+    const id = await version(path, 1, { hours: 0 })
     await switchTo(path, id)
-    expect(await currentVersion(path)).toEqual({ id, watermark: watermarkAt(1), previous: null })
+    expect(await currentVersion(path)).toEqual({ id, watermark: watermarkAt(1), erases: false })
     for (const text of ['{', '[]', '{"seq": 1}', JSON.stringify({ ...watermarkAt(1), seq: 'x' })]) {
       await writeFile(join(path, 'versions', id, '_publication.json'), text)
-      expect(await currentVersion(path)).toEqual({ id, watermark: null, previous: null })
+      await expect(currentVersion(path)).rejects.toMatchObject({ code: 'TARGET_UNUSABLE' })
     }
   })
 

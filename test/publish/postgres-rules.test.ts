@@ -64,7 +64,6 @@ describe('a value in PostgreSQL', () => {
     ['a NUL in a list', `['a' || chr(0), NULL, 'b']`, 'VARCHAR[]', '[a\uFFFD, NULL, b]'],
     ['escaped NULs in JSON', `'["\\u0000\\u0000", "\\\\u0000"]'::JSON`, 'JSON', '["\\ufffd\\ufffd", "\\\\u0000"]'],
     ['JSON as it was sent', `'{"b": 1.0,  "a": 2}'::JSON`, 'JSON', '{"b": 1.0,  "a": 2}'],
-    ['a struct', `{'n': 'a' || chr(0)}`, 'STRUCT(n VARCHAR)', '{"n":"a\\ufffd"}'],
     ['a late day', `DATE '9999-12-31'`, 'DATE', '9999-12-31'],
     ['a later day', `DATE '10000-01-01'`, 'DATE', null],
     ['a day before Christ', `DATE '0001-12-31 (BC)'`, 'DATE', null],
@@ -76,8 +75,8 @@ describe('a value in PostgreSQL', () => {
   })
 
   it('is no NULL in a key, and an id that no index can hold has a hash', async () => {
-    expect(await valueIn(`'-infinity'::DATE`, 'DATE', { isKey: true })).toBe('4712-01-01 (BC)')
-    expect(await valueIn(`DATE '10000-01-01'`, 'DATE', { isKey: true })).toBe('10000-01-01')
+    expect(await valueIn(`'-infinity'::DATE`, 'DATE', { isKey: true })).toBe('0001-01-01')
+    expect(await valueIn(`DATE '10000-01-01'`, 'DATE', { isKey: true })).toBe('9999-12-31')
     expect(await valueIn(`'infinity'::TIMESTAMPTZ`, 'TIMESTAMPTZ', { isKey: true })).toBe(
       '9999-12-31 23:59:59.999999+00',
     )

@@ -1,4 +1,4 @@
-// The objects below the prefix of a target in S3, and a test of that place. Names are relative to it. Errors are those of the SDK (`s3-error.ts`).
+// The objects below the prefix of a target in S3, and a test of that place. Names are relative to it. Errors are those of the SDK (`client.ts`).
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import {
@@ -9,8 +9,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
 import type { S3Place } from '../../config/s3.ts'
-import { connectS3, type S3Connection } from './client.ts'
-import { isMissing, s3Error } from './s3-error.ts'
+import { connectS3, isMissing, type S3Connection, s3Error } from './client.ts'
 
 export interface StoredObject {
   name: string

@@ -5,19 +5,17 @@ import { HOUR } from '../../../src/core/time.ts'
 import {
   type Copies,
   completionPlan,
-  isComplete,
-  NO_COPIES,
-  parseCopies,
-} from '../../../src/publish/targets/parquet/copies.ts'
-import {
   copyName,
   folderOf,
+  isComplete,
   isCopy,
   isEmptyFile,
   isObject,
   type Manifest,
   manifestText,
+  NO_COPIES,
   objectPath,
+  parseCopies,
   parseManifest,
 } from '../../../src/publish/targets/parquet/manifest.ts'
 import type { TargetWatermark } from '../../../src/publish/watermark.ts'
@@ -55,16 +53,15 @@ describe('a manifest', () => {
   const files = [{ table: 'agents', path: objectPath({ folder: 'agents', part: 0 }, VERSIONS[0]!) }]
 
   it('is read as it was written', () => {
-    const text = manifestText(watermarkAt(1), { erases: true, files })
-    expect(parseManifest(text, 's3://lake')).toEqual({ watermark: watermarkAt(1), erases: true, files })
+    const manifest = { watermark: watermarkAt(1), erases: true, files }
+    expect(parseManifest(manifestText(manifest), 's3://lake')).toEqual(manifest)
   })
 
-  it('that lacks something must be filled, and one that no publication wrote is refused', () => {
-    const damaged = { ...JSON.parse(manifestText(watermarkAt(1), { erases: false, files })), seq: 'x' }
-    expect(parseManifest(JSON.stringify(damaged), 's3://lake')).toMatchObject({ watermark: null })
-    const foreign = { ...damaged, files: [{ table: 'agents', path: '../x' }] }
-    expect(parseManifest(JSON.stringify(foreign), 's3://lake')).toEqual({ watermark: null, erases: true, files: [] })
-    for (const text of ['', '{', 'null', '[]', '{"files": []}', '{"format": "other"}'])
+  it('that is damaged, or that no publication wrote, is refused', () => {
+    const whole = JSON.parse(manifestText({ watermark: watermarkAt(1), erases: false, files }))
+    const damaged = [{ seq: 'x' }, { files: [{ table: 'agents', path: '../x' }] }, { format: 'other' }, { files: null }]
+    const texts = damaged.map(change => JSON.stringify({ ...whole, ...change }))
+    for (const text of ['', '{', 'null', '[]', '{"files": []}', ...texts])
       expect(() => parseManifest(text, 's3://lake')).toThrow('s3://lake/_manifest.json was not written')
   })
 })
@@ -105,7 +102,7 @@ class Simulation {
     for (const step of work.slice(0, steps)) step()
     if (steps < work.length) return
     const of = Object.fromEntries([...this.copies].map(([name, path]) => [name, [path, path] as const]))
-    this.record = { publicationId: manifest.watermark!.publicationId, of, kept: plan.kept }
+    this.record = { publicationId: manifest.watermark.publicationId, of, kept: plan.kept }
   }
 
   open() {

@@ -8,13 +8,12 @@ import { placeOf } from '../../../config/targets.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { counted } from '../../../core/words.ts'
 import { ATTACHED, attachedTable, createTable, deleteRows, insertRows, sumsOf } from '../../attached.ts'
-import type { Package } from '../../package.ts'
+import type { Package, PackagedTable } from '../../package.ts'
 import type { TargetDatabase } from '../../target-database.ts'
 import type { ExtensionPlaces, OpenTarget } from '../../target-port.ts'
 import { isSame, readStoredWatermark, type TargetWatermark, WATERMARK_TABLE, watermarkValues } from '../../watermark.ts'
 import { connectedLake, describeVersion, exclusively, type Lake, loadExtensions, SCHEMAS } from './lake.ts'
-import { completeErasure, maintain } from './maintenance.ts'
-import { widenRanges } from './ranges.ts'
+import { completeErasure, maintain, widenRanges } from './maintenance.ts'
 
 const WATERMARK = `${ATTACHED}.main.${WATERMARK_TABLE}`
 
@@ -24,9 +23,11 @@ const WATERMARK = `${ATTACHED}.main.${WATERMARK_TABLE}`
  */
 const OPTIONS = { parquet_compression: 'zstd', parquet_compression_level: '1', parquet_row_group_size: '8192' }
 
-/** Types that engines read alike: UTC is in the type of a time, and JSON is text. */
-export const lakeType = (sqlType: string): string =>
-  sqlType.replace(/^JSON/, 'VARCHAR').replace(/^TIMESTAMPTZ/, 'TIMESTAMP WITH TIME ZONE')
+/** JSON is text, which all engines read alike. */
+const asText = ({ columns, ...table }: PackagedTable): PackagedTable => ({
+  ...table,
+  columns: columns.map(column => ({ ...column, sqlType: column.sqlType.replace('JSON', 'VARCHAR') })),
+})
 
 /** Names of the tables of the newest version, as packages have them. DuckDB's views of tables would read the whole database of the catalog. */
 async function tablesOf({ database, catalogTable }: Lake): Promise<string[]> {
@@ -75,8 +76,8 @@ async function writeVersion(lake: Lake, { kind, base, erases, tables, watermark 
     if (kind === 'refill') await beginRefill(lake)
     for await (const table of tables) {
       const into = attachedTable(table)
-      if (kind === 'refill') await createTable(database, table, lakeType)
-      else await deleteRows(database, { into, typeOf: lakeType }, table)
+      if (kind === 'refill') await createTable(database, asText(table))
+      else await deleteRows(database, into, table)
       await insertRows(database, into, table)
     }
     await storeLakeWatermark(lake, watermark)

@@ -61,9 +61,8 @@ const isOfHttpfs = (cause: unknown): boolean =>
 /** Objects in S3, which DuckDB writes, reads and removes: one is durable once the server has confirmed it. @throws SECRET_MISSING */
 async function dataObjects(place: S3Place): Promise<LakeData> {
   // AWS's SDK takes longer to load than all else, and few lakes need it.
-  const { connectS3, openS3InDuckdb } = await import('../../s3/client.ts')
+  const { connectS3, isOfSdk, openS3InDuckdb, s3Error } = await import('../../s3/client.ts')
   const { objectsIn } = await import('../../s3/objects.ts')
-  const { isOfSdk, s3Error } = await import('../../s3/s3-error.ts')
   const connection = connectS3(place)
   const objects = objectsIn(connection)
   return {

@@ -1,5 +1,5 @@
 // The target `parquet` in S3. A publication uploads the changed partitions as new objects, while the package is written, and then replaces the
-// manifest in one conditional request (`manifest.ts`). The copies for readers without the manifest follow (`copies.ts`).
+// manifest in one conditional request (`manifest.ts`). The copies for readers without the manifest follow.
 //
 // There is no lock: the owner's data folder lets one publication run at a time, and of two that run nevertheless, the one that replaces the
 // manifest second fails. A request of a killed process that arrives late can therefore not undo a later state.
@@ -9,19 +9,18 @@ import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import { type S3Place, s3Text } from '../../../config/s3.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { severally } from '../../../files/severally.ts'
-import { loadExtension } from '../../extension.ts'
 import { type Package, type PackagedTable, type Sums, sumOf } from '../../package.ts'
 import { PUBLISHED_FORMAT, pandasOption, selectNothing } from '../../parquet-columns.ts'
 import { DEFAULT_PARTITION } from '../../partitions.ts'
-import { connectS3, openS3InDuckdb, type S3Connection } from '../../s3/client.ts'
+import { connectS3, isConflict, openS3InDuckdb, type S3Connection, s3Error } from '../../s3/client.ts'
 import { type Objects, objectsIn, probing } from '../../s3/objects.ts'
-import { isConflict, s3Error } from '../../s3/s3-error.ts'
-import type { TargetDatabase } from '../../target-database.ts'
+import { loadExtension, type TargetDatabase } from '../../target-database.ts'
 import type { OpenTarget, SummedTable, TargetSettings } from '../../target-port.ts'
 import { isSame, type TargetWatermark } from '../../watermark.ts'
-import { complete, isComplete, readCopies } from './copies.ts'
 import {
+  complete,
   folderOf,
+  isComplete,
   isCopy,
   isEmptyFile,
   MANIFEST,
@@ -30,6 +29,7 @@ import {
   manifestText,
   objectPath,
   parseManifest,
+  readCopies,
 } from './manifest.ts'
 import { emptyFolder, isFragmented, rowsOfFiles, tableFolder } from './parquet.ts'
 import { versionId } from './parquet-versions.ts'
@@ -160,11 +160,10 @@ async function uploadPackage(
  */
 async function commit(
   { target: { place }, objects }: Upload,
-  { before, manifest }: { before: Stored | null; manifest: Manifest & { watermark: TargetWatermark } },
+  { before, manifest }: { before: Stored | null; manifest: Manifest },
 ): Promise<void> {
-  const text = manifestText(manifest.watermark, manifest)
   try {
-    await objects.replace(MANIFEST, text, before?.etag ?? null)
+    await objects.replace(MANIFEST, manifestText(manifest), before?.etag ?? null)
   } catch (cause) {
     const now = await readManifest(objects, place).catch(() => null)
     if (now !== null && isSame(now.watermark, manifest.watermark)) return
@@ -241,7 +240,7 @@ export function openParquetS3(target: Target): OpenTarget {
     watermark: () =>
       orUnusable(async () => {
         const stored = await readManifest(objects, place)
-        if (stored?.watermark) await completeLast(objects, stored)
+        if (stored) await completeLast(objects, stored)
         return stored?.watermark ?? null
       }),
     apply: contents => orUnusable(() => applyPackage(target, objects, contents)),

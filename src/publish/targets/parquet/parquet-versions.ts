@@ -2,7 +2,7 @@
 // version before. Readers go through the symbolic link `current`, which `rename` replaces:
 //
 //   current -> versions/20261123T131500123Z-1a2b3c4d
-//   versions/20261123T131500123Z-1a2b3c4d/_publication.json     the watermark, and the version before
+//   versions/20261123T131500123Z-1a2b3c4d/_publication.json     the watermark
 //                                        /conversations/month=2026-11/data.parquet
 import { chmod, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -25,10 +25,9 @@ const VERSION_NAME = /^\d{8}T\d{9}Z-[0-9a-f]{8}$/
 
 export interface Version {
   id: string
-  /** Null: its file is missing or damaged, so the target must be filled. */
-  watermark: TargetWatermark | null
-  /** The version before; null: there is none that may be kept. */
-  previous: string | null
+  watermark: TargetWatermark
+  /** Earlier versions may contain what is not to be published any more. */
+  erases: boolean
 }
 
 export const versionFolder = (path: string, id: string): string => join(path, VERSIONS, id)
@@ -43,27 +42,8 @@ const foreign = (link: string): ConvohouseError =>
     hint: 'Move it away, or give the target another path.',
   })
 
-export const watermarkText = (watermark: TargetWatermark, previous: string | null): string =>
-  `${JSON.stringify({ ...watermarkFields(watermark), previous }, null, 2)}\n`
-
-function parsedVersion(text: string): Omit<Version, 'id'> {
-  try {
-    const { previous, ...fields } = JSON.parse(text)
-    const watermark = watermarkOf(fields)
-    const isKept = watermark !== null && typeof previous === 'string' && VERSION_NAME.test(previous)
-    return { watermark, previous: isKept ? previous : null }
-  } catch {
-    return { watermark: null, previous: null }
-  }
-}
-
-async function readVersion(path: string, id: string): Promise<Version> {
-  const text = await readFile(join(versionFolder(path, id), WATERMARK_FILE), 'utf8').catch(cause => {
-    if (hasCode(cause, 'ENOENT')) return ''
-    throw cause
-  })
-  return { id, ...parsedVersion(text) }
-}
+export const watermarkText = (watermark: TargetWatermark, erases: boolean): string =>
+  `${JSON.stringify({ ...watermarkFields(watermark), erases }, null, 2)}\n`
 
 /** The id of the version that a symbolic link leads to; null: there is no such file. @throws TARGET_UNUSABLE if it is not ours */
 async function linkedVersion(link: string): Promise<string | null> {
@@ -78,10 +58,19 @@ async function linkedVersion(link: string): Promise<string | null> {
   return id
 }
 
-/** The version that readers see; null: none yet. @throws TARGET_UNUSABLE if `current` is not ours */
+/** The version that readers see; null: none yet. @throws TARGET_UNUSABLE if `current` is not ours, or its watermark is damaged */
 export async function currentVersion(path: string): Promise<Version | null> {
-  const id = await linkedVersion(join(path, LINK))
-  return id === null ? null : readVersion(path, id)
+  const link = join(path, LINK)
+  const id = await linkedVersion(link)
+  if (id === null) return null
+  try {
+    const fields = JSON.parse(await readFile(join(versionFolder(path, id), WATERMARK_FILE), 'utf8'))
+    const watermark = watermarkOf(fields)
+    if (watermark !== null) return { id, watermark, erases: fields.erases !== false }
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError) && !hasCode(cause, 'ENOENT')) throw cause
+  }
+  throw foreign(link)
 }
 
 const temporaryLink = (path: string): string => join(path, `${LINK}.next`)
@@ -93,24 +82,15 @@ export async function switchTo(path: string, id: string): Promise<void> {
   await syncFolder(path)
 }
 
-/** Returns when a version was published; null: it no longer exists. */
-async function publishedMs(path: string, id: string): Promise<number | null> {
-  const found = await stat(join(versionFolder(path, id), WATERMARK_FILE)).catch(() => null)
-  return found?.mtimeMs ?? null
-}
-
 /** Returns the versions to keep: the current one, the one before, and those that were current less than an hour ago. */
-async function keptVersions(path: string, current: Version | null): Promise<string[]> {
-  const kept: string[] = []
-  let version = current
-  /** When the version was replaced by its successor. */
-  let replacedMs = Number.POSITIVE_INFINITY
-  while (version && (kept.length < 2 || replacedMs > Date.now() - KEPT_MS)) {
-    const publishedAtMs = await publishedMs(path, version.id)
-    if (publishedAtMs === null) break
-    kept.push(version.id)
-    replacedMs = publishedAtMs
-    version = version.previous === null ? null : await readVersion(path, version.previous)
+async function keptVersions(path: string, { id, erases }: Version, names: readonly string[]): Promise<string[]> {
+  const kept = [id]
+  if (erases) return kept
+  const earlier = names.filter(name => name < id).sort()
+  for (const name of earlier.toReversed()) {
+    const { mtimeMs: replacedMs } = await stat(join(versionFolder(path, kept.at(-1)!), WATERMARK_FILE))
+    if (kept.length > 1 && replacedMs <= Date.now() - KEPT_MS) break
+    kept.push(name)
   }
   return kept
 }
@@ -119,9 +99,9 @@ async function keptVersions(path: string, current: Version | null): Promise<stri
 export async function removeOldVersions(path: string): Promise<void> {
   if ((await linkedVersion(temporaryLink(path))) !== null) await rm(temporaryLink(path))
   const current = await currentVersion(path)
-  const kept = [...(await keptVersions(path, current)), ...(current ? [current.id] : [])]
-  const names = await namesIn(join(path, VERSIONS))
-  for (const name of names.filter(name => VERSION_NAME.test(name) && !kept.includes(name)))
+  const names = (await namesIn(join(path, VERSIONS))).filter(name => VERSION_NAME.test(name))
+  const kept = current === null ? [] : await keptVersions(path, current, names)
+  for (const name of names.filter(name => !kept.includes(name)))
     await rm(versionFolder(path, name), { recursive: true, force: true })
 }
 

@@ -217,7 +217,7 @@ async function applyPackage(database: TargetDatabase, path: string, contents: Pa
   const file = join(folder, WATERMARK_FILE)
   const writing: Writing = { database, folder, modes, folders: new Set(['.']), files: [file] }
   await writeVersion(writing, { from: kind === 'delta' ? versionFolder(path, before!.id) : null, contents })
-  await writeFile(file, watermarkText(watermark, erases || !before ? null : before.id))
+  await writeFile(file, watermarkText(watermark, erases))
   await severally(writing.files, file => syncFile(file, modes.file))
   await severally(writing.folders, inside => syncFolder(join(folder, inside)))
   await syncVersions(path)

@@ -1,5 +1,5 @@
 import type { PostgresTarget } from '../../../config/targets/postgres.ts'
-import { loadExtension } from '../../extension.ts'
+import { loadExtension } from '../../target-database.ts'
 import type { TargetType } from '../target-type.ts'
 import { representedValue } from './representation.ts'
 

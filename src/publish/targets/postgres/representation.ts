@@ -1,6 +1,5 @@
-// Represents values in PostgreSQL, which can hold less than DuckDB: no NUL in a text, no text of any length in an index, fewer days.
+// Represents values in PostgreSQL, which can hold less than DuckDB: no NUL in a text, no text of any length in an index, fewer years.
 // The package already has the values as PostgreSQL will hold them, so that a comparison with the warehouse finds them equal.
-
 import type { TableColumn } from '../../../catalog/ddl.ts'
 import { quoteName } from '../../../catalog/layout.ts'
 
@@ -8,10 +7,10 @@ type Typed = Pick<TableColumn, 'name' | 'sqlType'>
 
 const TYPES: Readonly<Record<string, string>> = {
   VARCHAR: 'text',
+  'VARCHAR[]': 'text[]',
   // The text as it is: jsonb would sort keys, refuse some numbers, and not be equal to the warehouse's.
   JSON: 'json',
   BOOLEAN: 'boolean',
-  SMALLINT: 'smallint',
   INTEGER: 'integer',
   BIGINT: 'bigint',
   DOUBLE: 'double precision',
@@ -19,21 +18,12 @@ const TYPES: Readonly<Record<string, string>> = {
   TIMESTAMPTZ: 'timestamptz',
 }
 
-const DECIMAL = /^DECIMAL\((\d+),\s*(\d+)\)$/
-
-const elementOf = (sqlType: string): string | null => (sqlType.endsWith('[]') ? sqlType.slice(0, -2) : null)
-
-/** The type of a column in PostgreSQL; a list is an array, and what contains fields is JSON. */
+/** The type of a column in PostgreSQL. @throws Error for a type that no column has had so far */
 export function columnType(sqlType: string): string {
-  const element = elementOf(sqlType)
-  const scalar = TYPES[element ?? sqlType]
-  if (scalar !== undefined) return element === null ? scalar : `${scalar}[]`
-  const [, digits, scale] = DECIMAL.exec(sqlType) ?? []
-  return digits === undefined ? 'json' : `numeric(${digits},${scale})`
+  const type = TYPES[sqlType]
+  if (type === undefined) throw new Error(`${sqlType} has no type in PostgreSQL: add it to representation.ts`)
+  return type
 }
-
-/** True for a list of lists or structs, a struct, or a map. */
-const isNested = (sqlType: string): boolean => columnType(sqlType) === 'json' && sqlType !== 'JSON'
 
 const REPLACEMENT = '\uFFFD'
 
@@ -57,15 +47,14 @@ const json = (value: string): string =>
   `CASE WHEN contains(${value}::VARCHAR, '\\u0000')
     THEN replace(replace(replace(${value}::VARCHAR, '\\\\', chr(1)), '\\u0000', '\\ufffd'), chr(1), '\\\\')::JSON ELSE ${value} END`
 
-/** Years from 1 to 9999: what PostgreSQL's drivers can read. */
-const inYears = (value: string, time = ''): string =>
-  `CASE WHEN ${value} BETWEEN '0001-01-01${time && 'T00:00:00Z'}' AND '9999-12-31${time}' THEN ${value} END`
+/** Years from 1 to 9999: PostgreSQL's drivers cannot read others. A key is never NULL, so it becomes the nearest time. */
+const inYears = (value: string, isKey: boolean, [first, last]: readonly [string, string]): string =>
+  isKey
+    ? `greatest(least(${value}, ${last}), ${first})`
+    : `CASE WHEN ${value} BETWEEN ${first} AND ${last} THEN ${value} END`
 
-/** A key is never NULL: the nearest day that PostgreSQL has. */
-const keyDay = (value: string): string => `greatest(least(${value}, DATE '5874897-12-31'), DATE '4712-01-01 (BC)')`
-
-const keyTime = (value: string): string =>
-  `greatest(least(${value}, TIMESTAMPTZ '9999-12-31 23:59:59.999999Z'), TIMESTAMPTZ '0001-01-01T00:00:00Z')`
+const DAYS = [`DATE '0001-01-01'`, `DATE '9999-12-31'`] as const
+const TIMES = [`TIMESTAMPTZ '0001-01-01T00:00:00Z'`, `TIMESTAMPTZ '9999-12-31T23:59:59.999999Z'`] as const
 
 export interface Representation {
   /** Names of the columns that are part of any table's key. */
@@ -84,19 +73,13 @@ export function representedValue(value: string, column: Typed, { ids, isKey }: R
     case 'JSON':
       return json(value)
     case 'DATE':
-      return isKey ? keyDay(value) : inYears(value)
+      return inYears(value, isKey, DAYS)
     case 'TIMESTAMPTZ':
-      return isKey ? keyTime(value) : inYears(value, 'T23:59:59.999999Z')
+      return inYears(value, isKey, TIMES)
     default:
-      return isNested(column.sqlType) ? json(`to_json(${value})`) : value
+      return value
   }
 }
 
-/** The type in which DuckDB writes and reads a column of PostgreSQL. */
-export const packagedType = (sqlType: string): string => (isNested(sqlType) ? 'JSON' : sqlType)
-
 /** SQL of a stored value in the type of the package. */
-export function storedValue({ name, sqlType }: Typed): string {
-  const value = quoteName(name)
-  return `${value}::${packagedType(sqlType)}`
-}
+export const storedValue = ({ name, sqlType }: Typed): string => `${quoteName(name)}::${sqlType}`

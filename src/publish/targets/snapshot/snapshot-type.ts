@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import type { SnapshotTarget } from '../../../config/targets/snapshot.ts'
 import { destinationOf } from '../../../files/links.ts'
-import { loadExtension } from '../../extension.ts'
+import { loadExtension } from '../../target-database.ts'
 import type { TargetType } from '../target-type.ts'
 
 export const snapshotType: TargetType<SnapshotTarget> = {

@@ -130,7 +130,7 @@ async function writeNext(
     await transaction({ database }, async () => {
       let isSearchChanged = kind === 'refill'
       for await (const table of tables) {
-        await deleteRows(database, { into: attachedTable(table) }, table)
+        await deleteRows(database, attachedTable(table), table)
         await insertRows(database, attachedTable(table), table)
         isSearchChanged ||= table.name === SEARCHED.table
       }
