@@ -7,6 +7,7 @@ import type { Config } from '../../src/config.ts'
 import { targetStatuses } from '../../src/reports/publications.ts'
 import { ENTRY, SETTINGS } from '../publish/published.ts'
 import { describeTarget } from '../publish/target-contract.ts'
+import type { Workspace } from '../warehouse/temporary-warehouse.ts'
 import { extensionFolder } from './extensions.ts'
 import { failureOf, load } from './postgres-scene.ts'
 import { python } from './python.ts'
@@ -44,7 +45,8 @@ async function objectsWith(target: ParquetTarget, text: string): Promise<number>
   return (await query(`SELECT DISTINCT name FROM (${found.join(' UNION ALL ')})`)).length
 }
 
-const rowsBy = async (from: string, what: string) => query(`SELECT ${what} FROM ${from} ORDER BY ALL`)
+const rowsBy = async (from: string, what: string, { id }: Workspace) =>
+  query(`SELECT ${what} FROM ${from} WHERE workspace_id = '${id}' ORDER BY ALL`)
 
 describeWithS3('a target in S3', () => {
   describeTarget<ParquetTarget>({
@@ -93,7 +95,7 @@ describeWithS3('a target in S3', () => {
     expect(await copiesOf(target, 'conversations')).toEqual(after)
     // The object of October is kept for readers of the earlier manifest.
     expect(await objectsOf(target, 'conversations')).toEqual([september, october, 'month=2026-11', none])
-    const rows = (from: string) => rowsBy(from, 'user_name, month')
+    const rows = (from: string) => rowsBy(from, 'user_name, month', place)
     const now = [
       ['Amy', '2026-11'],
       ['Bob', '2026-09'],
@@ -102,8 +104,8 @@ describeWithS3('a target in S3', () => {
     expect(await rows(scene.globbed(target, 'conversations'))).toEqual(now)
     expect(await rows(await scene.listed(target, 'conversations'))).toEqual(now)
     expect(await rows(before)).toEqual([['Ann', '2026-10'], ...now.slice(1)])
-    expect(await rowsBy(scene.globbed(target, 'leads'), 'count(*)::INT')).toEqual([[0]])
-    expect(await rowsBy(await scene.listed(target, 'conversation_tags'), 'tag, month')).toEqual([
+    expect(await rowsBy(scene.globbed(target, 'leads'), 'count(*)::INT', place)).toEqual([[0]])
+    expect(await rowsBy(await scene.listed(target, 'conversation_tags'), 'tag, month', place)).toEqual([
       ['b', '2026-09'],
       ['z', '2026-11'],
     ])

@@ -144,7 +144,7 @@ it('takes the files of a partition as they are, but joins many that have few row
   const path = join(app.home, 'joined')
   const settings = { memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
   const database = await openTargetDatabase(settings)
-  const target = await openParquet(database, path)
+  const target = await openParquet(database, path, settings)
   const filesOf = (month: string, count: number) =>
     Promise.all(
       Array.from({ length: count }, async (_, index) => {

@@ -3,15 +3,10 @@
 //
 // There is no lock: the owner's data folder lets one publication run at a time, and of two that run nevertheless, the one that replaces the
 // manifest second fails. A request of a killed process that arrives late can therefore not undo a later state.
-import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import { type S3Place, s3Text } from '../../../config/s3.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { severally } from '../../../files/severally.ts'
-import { type Package, type PackagedTable, type Sums, sumOf } from '../../package.ts'
-import { PUBLISHED_FORMAT, pandasOption, selectNothing } from '../../parquet-columns.ts'
-import { DEFAULT_PARTITION } from '../../partitions.ts'
+import type { Package, Sums } from '../../package.ts'
 import { connectS3, isConflict, openS3InDuckdb, type S3Connection, s3Error } from '../../s3/client.ts'
 import { type Objects, objectsIn, probing } from '../../s3/objects.ts'
 import { loadExtension, type TargetDatabase } from '../../target-database.ts'
@@ -31,8 +26,8 @@ import {
   parseManifest,
   readCopies,
 } from './manifest.ts'
-import { emptyFolder, isFragmented, rowsOfFiles, tableFolder } from './parquet.ts'
 import { versionId } from './parquet-versions.ts'
+import { type FileStore, sumsOfFiles, tableOf, writeTables } from './table-files.ts'
 
 interface Target {
   database: TargetDatabase
@@ -69,98 +64,37 @@ const foreign = (place: S3Place, name: string): ConvohouseError =>
 
 /** A publication whose objects are being uploaded. */
 interface Upload {
-  target: Target
   objects: Objects
-  version: string
+  /** All objects of the new state. */
+  files: ManifestFile[]
   uploaded: string[]
 }
 
-/** Writes the rows of `select` to a local file, and uploads that. */
-async function uploadRows(
-  { target: { database, settings }, objects, uploaded }: Upload,
-  { table, select, path }: { table: PackagedTable; select: string; path: string },
-): Promise<void> {
-  await mkdir(settings.spillFolder, { recursive: true })
-  const file = join(settings.spillFolder, 'upload.parquet')
-  await database.run(`COPY (${select}) TO ${quoteText(file)} (${PUBLISHED_FORMAT}, ${pandasOption(table.columns)})`)
-  uploaded.push(path)
-  await objects.upload(path, file)
-  await rm(file)
-}
-
-/** Uploads the files of one partition, or of a table that is one, as they are: writing them again takes as long as the package. Joins many small ones. */
-async function uploadFiles(
-  upload: Upload,
-  table: PackagedTable,
-  { files, rowCount, folder }: { files: readonly string[]; rowCount: number; folder: string },
-): Promise<string[]> {
-  if (isFragmented(files, rowCount)) {
-    const path = objectPath({ folder, part: 0 }, upload.version)
-    await uploadRows(upload, { table, select: rowsOfFiles(files), path })
-    return [path]
-  }
-  const parts = files.map((file, part) => ({ file, path: objectPath({ folder, part }, upload.version) }))
-  await severally(parts, async ({ file, path }) => {
-    upload.uploaded.push(path)
-    await upload.objects.upload(path, file)
-  })
-  return parts.map(({ path }) => path)
-}
-
-/** Uploads the changed partitions of a table. @returns all objects of the table, of which `before` were its objects so far */
-async function uploadPartitions(
-  upload: Upload,
-  table: PackagedTable,
-  { before, watermark }: { before: readonly string[]; watermark: TargetWatermark },
-): Promise<string[]> {
-  const { by, written } = table.partitions!
-  const own = tableFolder(table.name)
-  const replaced = new Set(written.map(({ folder }) => `${own}/${folder}`))
-  const paths = table.isWhole ? [] : before.filter(path => !replaced.has(folderOf(path)) && !isEmptyFile(path))
-  for (const { folder, rows: files, rowCount } of written.filter(({ rows }) => rows.length > 0))
-    paths.push(...(await uploadFiles(upload, table, { files, rowCount, folder: `${own}/${folder}` })))
-  if (paths.some(path => !folderOf(path).includes(DEFAULT_PARTITION))) return paths
-  const path = objectPath({ folder: `${own}/${emptyFolder(by, watermark)}`, part: 'empty' }, upload.version)
-  await uploadRows(upload, { table, select: selectNothing(table.columns), path })
-  return [...paths, path]
-}
-
-/** Uploads a table without partitions. */
-async function uploadTable(upload: Upload, table: PackagedTable): Promise<string[]> {
-  const { rows: files, rowCount, columns } = table
-  const folder = tableFolder(table.name)
-  if (files.length > 0) return uploadFiles(upload, table, { files, rowCount, folder })
-  const path = objectPath({ folder, part: 0 }, upload.version)
-  await uploadRows(upload, { table, select: selectNothing(columns), path })
-  return [path]
-}
-
-/** Uploads the objects of a package. @returns all objects of the new state */
-async function uploadPackage(
-  upload: Upload,
-  { before, contents }: { before: Stored | null; contents: Package },
-): Promise<ManifestFile[]> {
-  const { kind, tables, watermark } = contents
-  const files = new Map<string, string[]>()
-  if (kind === 'delta')
-    for (const { table, path } of before!.files) files.set(table, [...(files.get(table) ?? []), path])
-  for await (const table of tables) {
-    const own = files.get(table.name) ?? []
-    const paths = table.partitions
-      ? await uploadPartitions(upload, table, { before: own, watermark })
-      : await uploadTable(upload, table)
-    files.set(table.name, paths)
-  }
-  return [...files].flatMap(([table, paths]) => paths.map(path => ({ table, path })))
-}
+/** Uploads the files of a package as they are: writing them again takes as long as the package. */
+const storeOf = ({ objects, files, uploaded }: Upload, version: string): FileStore => ({
+  async keep({ path, folder }) {
+    files.push({ table: tableOf(folder), path })
+  },
+  async add(folder, parts, isEmpty) {
+    const named = parts.map((file, part) => ({
+      file,
+      path: objectPath({ folder, part: isEmpty ? 'empty' : part }, version),
+    }))
+    await severally(named, async ({ file, path }) => {
+      uploaded.push(path)
+      await objects.upload(path, file)
+    })
+    files.push(...named.map(({ path }) => ({ table: tableOf(folder), path })))
+  },
+})
 
 /**
  * Replaces the manifest. If the answer is lost, reads the manifest to find out if it was replaced.
  * @throws TARGET_CHANGED
  */
 async function commit(
-  { target: { place }, objects }: Upload,
-  { before, manifest }: { before: Stored | null; manifest: Manifest },
+  objects: Objects,
+  { place, before, manifest }: { place: S3Place; before: Stored | null; manifest: Manifest },
 ): Promise<void> {
   try {
     await objects.replace(MANIFEST, manifestText(manifest), before?.etag ?? null)
@@ -172,22 +106,25 @@ async function commit(
 }
 
 async function applyPackage(target: Target, objects: Objects, contents: Package): Promise<void> {
-  const { place } = target
-  const { base, watermark, erases } = contents
+  const { database, place, settings } = target
+  const { kind, base, watermark, erases } = contents
   const before = await readManifest(objects, place)
   expectBase(place, before, base)
   const listed = await objects.list()
   const taken = before === null ? listed.find(({ name }) => isCopy(name)) : undefined
   if (taken !== undefined) throw foreign(place, taken.name)
-  const upload: Upload = { target, objects, version: versionId(watermark), uploaded: [] }
+  const upload: Upload = { objects, files: [], uploaded: [] }
   let hasBegunCommit = false
   try {
-    const files = await uploadPackage(upload, { before, contents })
-    const manifest = { watermark, erases, files }
+    const kept = kind === 'delta' ? before!.files.map(({ path }) => path) : []
+    const earlier = kept.map(path => ({ path, folder: folderOf(path), isEmpty: isEmptyFile(path) }))
+    const store = storeOf(upload, versionId(watermark))
+    await writeTables({ database, store, spillFolder: settings.spillFolder }, earlier, contents)
+    const manifest = { watermark, erases, files: upload.files }
     // For a server that ignores the condition.
     expectBase(place, await readManifest(objects, place), base)
     hasBegunCommit = true
-    await commit(upload, { before, manifest })
+    await commit(objects, { place, before, manifest })
     const copies = await readCopies(objects)
     await complete(objects, { manifest, copies, listed, nowMs: Date.now(), hasCommitted: true })
   } catch (error) {
@@ -211,16 +148,10 @@ async function sumsOf(
 ): Promise<Sums> {
   await loadExtension(database, 'httpfs', settings.extensions)
   await openS3InDuckdb(database, connection)
-  const { files } = (await readManifest(objects, place))!
-  const sums: Sums = {}
-  for (const { name, columns } of tables) {
-    const own = files.filter(({ table }) => table === name)
-    if (own.length === 0) continue
-    const paths = own.map(({ path }) => `s3://${place.bucket}/${place.prefix}${path}`)
-    const values = columns.map(({ name: column }) => quoteName(column))
-    sums[name] = await sumOf(database, { values, from: `(${rowsOfFiles(paths)})` })
-  }
-  return sums
+  const files = new Map<string, string[]>()
+  for (const { table, path } of (await readManifest(objects, place))!.files)
+    files.set(table, [...(files.get(table) ?? []), `s3://${place.bucket}/${place.prefix}${path}`])
+  return sumsOfFiles(database, tables, files)
 }
 
 /** @throws TARGET_UNUSABLE, SECRET_MISSING */
