@@ -7,7 +7,9 @@ import type { S3Place } from '../../src/config/s3.ts'
 import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
 import type { Config } from '../../src/config.ts'
 import { maintain } from '../../src/publish/targets/ducklake/maintenance.ts'
+import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { ENTRY, SETTINGS } from '../publish/published.ts'
+import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
 import { whyLacking } from './lacking.ts'
 import { lakeWriter } from './lake-packages.ts'
@@ -86,6 +88,17 @@ describeWithBoth('a lake with its data in S3', () => {
     } finally {
       vi.unstubAllEnvs()
     }
+  })
+
+  it('has no object with a value of an erased record', async () => {
+    const [place, target] = [app.workspace(), newTarget()]
+    await load(place, [{ ID: 'e', userName: 'vergissmeinnicht' }, { ID: 'a' }])
+    await publishLake(app, target)
+    expect(await objectsWith(target, 'vergissmeinnicht')).not.toEqual([])
+    const records = [{ table: 'conversations', key: [AGENT, 'e'] }]
+    await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
+    expect(await publishLake(app, target, { verify: true })).toMatchObject({ reason: 'erased records' })
+    expect(await objectsWith(target, 'vergissmeinnicht')).toEqual([])
   })
 
   it('never shows its credentials: not in the catalog, nor in what DuckDB says of databases and secrets', async () => {

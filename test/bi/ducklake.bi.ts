@@ -13,7 +13,7 @@ import { ENTRY, SETTINGS } from '../publish/published.ts'
 import { describeTarget } from '../publish/target-contract.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { lakeWriter } from './lake-packages.ts'
-import { expectVersions, filesWith, newLake, publishLake, readingLake, startReader } from './lake-scene.ts'
+import { filesWith, newLake, publishLake, readingLake } from './lake-scene.ts'
 import { patchedTarget } from './patched-target.ts'
 import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
 import { python } from './python.ts'
@@ -97,29 +97,6 @@ describeWithPostgres('a lake', () => {
     const asReader = { ...target, catalog: { ...target.catalog, connection: { ...connection, user: reader } } }
     const sql = `SELECT user_name FROM conversations WHERE workspace_id = '${place.id}'`
     expect(await reading(asReader, rows => rows(sql))).toEqual([['Ann']])
-  })
-
-  it('is read by other processes while it is published to: each sees one version in all tables', async () => {
-    const place = app.workspace()
-    const target = newTarget()
-    const loadRound = (round: number) =>
-      load(
-        place,
-        ['Ann', 'Bob'].map(name => ({ ID: name, userName: `${name} ${round}` })),
-        round,
-      )
-    await loadRound(0)
-    await publish(target)
-    const stop = join(app.home, 'stop')
-    const readers = [1, 2].map(() => startReader(target, place, { stop, password: scene.server.password }))
-    for (const reader of readers) await reader.ready()
-    for (let round = 1; round <= 3; round++) {
-      await loadRound(round)
-      await publish(target)
-    }
-    await writeFile(stop, '')
-    const expected = [0, 1, 2, 3].map(round => `Ann ${round},Bob ${round}`)
-    for (const reader of readers) expectVersions(await reader.result(), expected)
   })
 
   it('is read as its page says: versions, their tables and their changes', async () => {

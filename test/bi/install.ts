@@ -6,7 +6,6 @@ import type { TestProject } from 'vitest/node'
 import { rounded, seconds } from '../bench/measure.ts'
 import { EVIDENCE } from './evidence.ts'
 import { EXTENSIONS } from './extensions.ts'
-import { HADOOP } from './hadoop.ts'
 import { CACHE, install, isInstalled, type Tool } from './installed.ts'
 import { JDBC } from './jdbc.ts'
 import { SERVER } from './postgres-server.ts'
@@ -16,8 +15,7 @@ import { S3_SERVER } from './s3-server.ts'
 import { TRINO } from './trino.ts'
 
 const TOOLS: readonly Tool[] = [
-  ...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE, JDBC, HADOOP],
-  ...Object.values(TRINO),
+  ...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE, JDBC, TRINO],
   ...Object.values(PYTHON),
 ]
 

@@ -1,21 +1,14 @@
-// Targets of the type `ducklake` for a test file, and readers that share nothing with the publisher but catalog and data.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { expect } from 'vitest'
 import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
 import type { PublicationReport } from '../../src/core/publication-report.ts'
 import { HOUR } from '../../src/core/time.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'
 import { KEEP, publishTo, SETTINGS } from '../publish/published.ts'
-import { until } from '../until.ts'
-import type { TemporaryWarehouse, Workspace } from '../warehouse/temporary-warehouse.ts'
+import type { TemporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { extensionFolder } from './extensions.ts'
-import { needed } from './lacking.ts'
 import type { PostgresScene } from './postgres-scene.ts'
-import { PYTHON } from './python.ts'
 
 let targets = 0
 
@@ -78,52 +71,6 @@ export async function readingLake<T>(
     connection.closeSync()
     instance.closeSync()
   }
-}
-
-interface Read {
-  states: [publication: string, names: string][]
-  reads: number
-  types: string[]
-}
-
-/** Reads in a process of its own until the file `stop` exists. */
-export function startReader(
-  target: LakeTarget,
-  { id }: Workspace,
-  { stop, password, secret = '' }: Reading & { stop: string },
-) {
-  const python = join(needed(PYTHON.lake), 'bin', 'python')
-  const script = join(import.meta.dirname, 'read-lake.py')
-  const options = `, METADATA_SCHEMA '${target.catalog.schema}'`
-  const words = [script, extensionFolder(), addressOf(target), options, id, stop]
-  const env = { PGPASSWORD: password, LAKE_SECRET: secret }
-  const child = spawn(python, words, { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', text => {
-      output += text
-    })
-  return {
-    ready: () => until(async () => output.includes('ready') || child.exitCode !== null),
-    async result(): Promise<Read> {
-      if (child.exitCode === null) await once(child, 'close')
-      const last = output.trim().split('\n').at(-1)!
-      if (!last.startsWith('{')) throw new Error(output)
-      return JSON.parse(last)
-    },
-  }
-}
-
-/** Each version has its own names, and the reader has seen no other, and the last. */
-export function expectVersions({ states, reads, types }: Read, expected: readonly string[]): void {
-  const names = states.map(([, one]) => one)
-  expect(reads).toBeGreaterThan(3)
-  expect(new Set(names).size).toBe(names.length)
-  expect(new Set(states.map(([publication]) => publication)).size).toBe(names.length)
-  expect(expected).toEqual(expect.arrayContaining(names))
-  expect(names).toContain(expected.at(-1))
-  expect(types.slice(1)).toEqual(['TIMESTAMP WITH TIME ZONE', 'VARCHAR'])
-  expect(types[0]).toMatch(/\+00$/)
 }
 
 /** Files below the folder whose bytes contain the text, or, of Parquet files, whose values: pages are compressed. */

@@ -1,4 +1,4 @@
-// The target `postgres` when something fails: the password, TLS, the server, the process that writes it, the network.
+// The target `postgres` when something fails: the password, rights, TLS, the network.
 import { execFile, spawnSync } from 'node:child_process'
 import { chmod, chown, copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,28 +6,22 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import type { PostgresTarget } from '../../src/config/targets/postgres.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
-import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { SETTINGS } from '../publish/published.ts'
-import { until } from '../until.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
-import type { Workspace } from '../warehouse/temporary-warehouse.ts'
 import { patchedTarget } from './patched-target.ts'
-import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
+import { describeWithPostgres, failureOf, postgresScene } from './postgres-scene.ts'
 import { clientOf } from './postgres-server.ts'
 
 const scene = postgresScene()
 const { app, publish, newTarget } = scene
 const run = promisify(execFile)
 
-/** Small disks, and places without a network. */
+/** Places without a network. */
 const HAS_NAMESPACES = spawnSync('unshare', ['--mount', '--net', 'true']).status === 0
 const NO_NAMESPACES = 'unshare is not allowed here: it needs root'
 
 const CERTIFICATES = join(import.meta.dirname, '../client/certificates')
 const DIST = join(import.meta.dirname, '../../dist/src')
-
-const nameIn = async (target: PostgresTarget, { id }: Workspace) =>
-  (await scene.admin.rows(`SELECT user_name FROM ${target.schema}.conversations WHERE workspace_id = '${id}'`)).flat()
 
 /** The text of a failure with its hint, which must not contain the password. */
 async function failureText(target: PostgresTarget, options = {}): Promise<string> {
@@ -95,73 +89,6 @@ describeWithPostgres('a target in PostgreSQL that cannot be reached', () => {
     expect(server.output()).toContain('CREATE TABLE')
     for (const text of [server.output(), records, found]) expect(text).not.toContain(server.password)
     scene.admin = await clientOf(server, server)
-  })
-})
-
-/** A published target whose warehouse has changed since. */
-async function changedScene() {
-  const place = app.workspace()
-  const target = newTarget()
-  await registerConsumer(app.warehouse.writer, 'slow')
-  await load(place, [{ ID: 'a', userName: 'Ann' }])
-  await publish(target)
-  await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
-  return { place, target }
-}
-
-describeWithPostgres('a publication to PostgreSQL that is interrupted', () => {
-  it('by a crash of the server leaves the old state, and is repeated', async () => {
-    const { place, target } = await changedScene()
-    const [reached, restarted] = [join(app.home, 'reached'), join(app.home, 'restarted')]
-    const entry = await patchedTarget(
-      app.home,
-      'crash',
-      `if (!sql.startsWith('COMMIT') || !globalThis.isSecond) { globalThis.isSecond ||= sql.startsWith('COMMIT'); return }
-      writeFileSync(${JSON.stringify(reached)}, '')
-      while (!existsSync(${JSON.stringify(restarted)})) await sleep(20)`,
-    )
-    const failing = failureOf(publish(target, { entry }))
-    await until(() => readFile(reached).catch(() => null))
-    scene.admin.close()
-    await scene.server.stop()
-    await scene.server.start()
-    await writeFile(restarted, '')
-    const { code, message, hint } = await failing
-    expect([code, `${message} ${hint}`]).toEqual([
-      'TARGET_UNUSABLE',
-      expect.stringContaining('next publication tries again'),
-    ])
-    expect(message).not.toContain(scene.server.password)
-    scene.admin = await clientOf(scene.server, scene.server)
-    expect(await nameIn(target, place)).toEqual(['Ann'])
-    expect(await publish(target)).toMatchObject({ kind: 'delta' })
-    expect(await nameIn(target, place)).toEqual(['Amy'])
-  })
-
-  it('is never seen half: readers of a target that is written from empty see all rows at any time', async () => {
-    const { place, target } = await changedScene()
-    const reader = await clientOf(scene.server, scene.server)
-    let isDone = false
-    const counts = new Map<string, number>()
-    const reading = (async () => {
-      while (!isDone) {
-        const [row] = await reader.rows(
-          `SELECT c.user_name, p.seq::text, (SELECT count(*) FROM ${target.schema}_marts.fct_conversations)::text
-           FROM ${target.schema}.conversations c, ${target.schema}._publication p WHERE workspace_id = '${place.id}'`,
-        )
-        const state = String(row)
-        counts.set(state, (counts.get(state) ?? 0) + 1)
-      }
-    })()
-    await publish(target, { refill: true })
-    await publish(target, { refill: true })
-    isDone = true
-    await reading
-    reader.close()
-    const names = [...counts.keys()].map(state => state.split(',')[0])
-    expect([...new Set(names)].sort()).toEqual(['Amy', 'Ann'])
-    expect(new Set([...counts.keys()].map(state => state.split(',')[2])).size).toBeLessThanOrEqual(2)
-    expect([...counts.values()].reduce((sum, count) => sum + count)).toBeGreaterThan(10)
   })
 })
 
@@ -246,36 +173,5 @@ describeWithPostgres('the command in an image', () => {
     await run(process.execPath, [main, 'replay', '--config', config], { env: { PATH: process.env.PATH! } })
     expect(await command({})).toMatch(/^6 [\s\S]*EXTENSION_UNAVAILABLE[\s\S]*cannot be downloaded/)
     expect(await command({ CONVOHOUSE_EXTENSIONS: extensions })).toMatch(/^image: written from empty .*all equal\n$/)
-  })
-})
-
-// The last, since the server cannot be started again without the disk.
-describeWithPostgres('a server whose disk is full', () => {
-  it('keeps the old state, and receives the new one when there is space', async ({ skip }) => {
-    skip(!HAS_NAMESPACES, NO_NAMESPACES)
-    const { place, target } = await changedScene()
-    scene.admin.close()
-    await scene.server.stop()
-    await scene.server.start([], 40 * 2 ** 20)
-    scene.admin = await clientOf(scene.server, scene.server)
-    // Only new tables are on the small disk.
-    await scene.admin.executeAlone(`CREATE TABLESPACE small LOCATION '${scene.server.smallDisk}'`)
-    await scene.admin.execute(`ALTER TABLE ${target.schema}.conversations SET TABLESPACE small;
-      CREATE TABLE public.ballast TABLESPACE small AS SELECT 1 AS x`)
-    const filling = `INSERT INTO public.ballast SELECT x FROM generate_series(1, 50000) x`
-    while (
-      await scene.admin.execute(filling).then(
-        () => true,
-        () => false,
-      )
-    );
-    const records = Array.from({ length: 100 }, (_, index) => ({ ID: `${index}`, notes: `${index}`.repeat(5_000) }))
-    await load(place, records, 5)
-    const text = await failureText(target)
-    expect(text).toMatch(/TARGET_UNUSABLE .*No space left on device.*as they were before/)
-    expect(await nameIn(target, place)).toEqual(['Ann'])
-    await scene.admin.execute('DROP TABLE public.ballast')
-    expect(await publish(target)).toMatchObject({ kind: 'delta' })
-    expect((await nameIn(target, place)).length).toBe(101)
   })
 })

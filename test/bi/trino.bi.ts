@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { blocks, page, section, statements } from './pages.ts'
 import { publishedScene } from './published-scene.ts'
 import { python } from './python.ts'
-import { startTrino, VERSIONS } from './trino.ts'
+import { startTrino, VERSION } from './trino.ts'
 
 const scene = publishedScene([
   { name: 'lake', type: 'parquet' },
@@ -13,14 +13,14 @@ const scene = publishedScene([
 ])
 
 it('Trino reads the tables of the page, and the next version when they are created again', async () => {
-  expect(page('trino.md')).toContain(`Trino ${VERSIONS.hive} `)
+  expect(page('trino.md')).toContain(`Trino ${VERSION} `)
   const text = section('trino.md', 'Parquet files in a folder')
   const [catalog] = blocks(text, 'properties')
   const [create, queries] = blocks(text, 'sql')
   const published = join(scene.home, 'published')
   // The page's `/srv`, with the target at `convohouse/lake`: the data folder, with the target at `published/lake`.
   await mkdir(join(scene.home, 'trino'))
-  const trino = await startTrino('hive', { convohouse: catalog!.replace('=/srv', `=${scene.home}`) })
+  const trino = await startTrino({ convohouse: catalog!.replace('=/srv', `=${scene.home}`) })
   const createTables = async () => {
     const version = basename(await realpath(join(published, 'lake', 'current')))
     const sql = create!.replaceAll('/convohouse/lake/', '/published/lake/').replaceAll('VERSION', version)

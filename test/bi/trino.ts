@@ -11,13 +11,11 @@ import { onTestFinished } from 'vitest'
 import { until } from '../until.ts'
 import type { Tool } from './installed.ts'
 import { needed } from './lacking.ts'
-import { copyWithDependencies, unpackArtifact } from './maven.ts'
+import { unpackArtifact } from './maven.ts'
 import { freePort } from './postgres-server.ts'
 
-/** The last of which Maven Central has the server with a folder of plugins, and the last of which it has the PostgreSQL connector. */
-export const VERSIONS = { hive: '476', postgresql: '449' } as const
-
-export type TrinoConnector = keyof typeof VERSIONS
+/** The last of which Maven Central has the server with a folder of plugins. */
+export const VERSION = '476'
 
 const JAVA = 24
 
@@ -35,43 +33,20 @@ async function findJava(): Promise<string> {
   throw new Error(`no Java ${JAVA} or later was found in JAVA_HOME, PATH or ${installed}`)
 }
 
-/** Puts a connector into the folder of plugins. The others only make the start slower. */
-async function provideConnector(folder: string, connector: TrinoConnector): Promise<void> {
-  const artifact = `trino-${connector}`
-  const version = VERSIONS[connector]
-  await unpackArtifact(folder, `io.trino:${artifact}:${version}:zip`)
-  await mkdir(join(folder, 'plugins'))
-  await rename(join(folder, `${artifact}-${version}`), join(folder, 'plugins', connector))
-}
-
-export const TRINO: Record<TrinoConnector, Tool> = {
-  hive: {
-    folder: `bi-trino-${VERSIONS.hive}`,
-    about: `Trino ${VERSIONS.hive} (Maven Central's io.trino:trino-server-core and trino-hive), with the machine's Java`,
-    async install(folder) {
-      await findJava()
-      const server = `trino-server-core-${VERSIONS.hive}`
-      await unpackArtifact(folder, `io.trino:trino-server-core:${VERSIONS.hive}:tar.gz`)
-      await provideConnector(folder, 'hive')
-      await rename(join(folder, server, 'lib'), join(folder, 'lib'))
-      await rm(join(folder, server), { recursive: true })
-    },
+export const TRINO: Tool = {
+  folder: `bi-trino-${VERSION}`,
+  about: `Trino ${VERSION} (Maven Central's io.trino:trino-server-core and trino-hive), with the machine's Java`,
+  async install(folder) {
+    await findJava()
+    const server = `trino-server-core-${VERSION}`
+    await unpackArtifact(folder, `io.trino:trino-server-core:${VERSION}:tar.gz`)
+    // Other connectors only make the start slower.
+    await unpackArtifact(folder, `io.trino:trino-hive:${VERSION}:zip`)
+    await mkdir(join(folder, 'plugins'))
+    await rename(join(folder, `trino-hive-${VERSION}`), join(folder, 'plugins', 'hive'))
+    await rename(join(folder, server, 'lib'), join(folder, 'lib'))
+    await rm(join(folder, server), { recursive: true })
   },
-  postgresql: {
-    folder: `bi-trino-${VERSIONS.postgresql}`,
-    about: `Trino ${VERSIONS.postgresql} (Maven Central's io.trino:trino-main and trino-postgresql), with the machine's Java`,
-    async install(folder) {
-      await findJava()
-      await copyWithDependencies(folder, [`io.trino:trino-main:${VERSIONS.postgresql}`])
-      await provideConnector(folder, 'postgresql')
-    },
-  },
-}
-
-/** What starts the server. Maven Central has no launcher of the earlier one: all that it does is this. */
-const ENTRIES: Record<TrinoConnector, readonly string[]> = {
-  hive: ['io.trino.server.TrinoServer'],
-  postgresql: [join(import.meta.dirname, 'Trino.java'), VERSIONS.postgresql],
 }
 
 export interface Trino {
@@ -86,12 +61,8 @@ interface Page {
 }
 
 /** Starts a server with catalogs (the text of their files, by name), for the current test. Skips the test if it is missing. */
-export async function startTrino(
-  connector: TrinoConnector,
-  catalogs: Record<string, string>,
-  variables: Record<string, string> = {},
-): Promise<Trino> {
-  const program = needed(TRINO[connector])
+export async function startTrino(catalogs: Record<string, string>): Promise<Trino> {
+  const program = needed(TRINO)
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-trino-'))
   await mkdir(join(folder, 'etc', 'catalog'), { recursive: true })
   const address = `http://127.0.0.1:${await freePort()}`
@@ -114,9 +85,8 @@ export async function startTrino(
     '-Dnode.data-dir=data',
     '-Dconfig=etc/config.properties',
   ]
-  const words = [...options, '-cp', join(program, 'lib', '*'), ...ENTRIES[connector]]
-  const env = { ...process.env, ...variables }
-  const child = spawn(await findJava(), words, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const words = [...options, '-cp', join(program, 'lib', '*'), 'io.trino.server.TrinoServer']
+  const child = spawn(await findJava(), words, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(async () => {
     if (child.exitCode === null) {
       child.kill('SIGKILL')
