@@ -2,7 +2,7 @@
 import { stringify } from 'yaml'
 import type { DescribedColumn } from '../warehouse/dictionary/dictionary.ts'
 import type { StoredModel } from '../warehouse/models/stored-models.ts'
-import { publishedRelations, type Relation } from './relations.ts'
+import { publishedRelations, type Relation } from './selection.ts'
 
 /** The parts of an exported Grafana dashboard that an exposure needs. */
 export interface GrafanaDashboard {

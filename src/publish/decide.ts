@@ -5,7 +5,6 @@
 //
 // A target has one owner: a data folder, by its random id, and the name of the target in its configuration. A publication refuses a target of
 // another owner: two owners would write it from empty again and again.
-
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -6,7 +6,7 @@ import { pathSegment } from '../files/path-segment.ts'
 import { type PublishedTable, partitionOf, sameKeys } from '../warehouse/changes/published-tables.ts'
 import { type Changes, changedKeys, earlierPartitions } from '../warehouse/changes/read-changes.ts'
 import type { Reader } from './reading.ts'
-import type { Relation } from './relations.ts'
+import type { Relation } from './selection.ts'
 
 /** The folder of rows without a value, as Hive and all readers of its layout call it. */
 export const DEFAULT_PARTITION = '__HIVE_DEFAULT_PARTITION__'

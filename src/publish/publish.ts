@@ -279,17 +279,13 @@ async function keepModels(
 /** Returns what people should know beside the result: models that could not be built, and checks that cannot run. */
 async function warningsOf({ writer }: Warehouse, areModelsRead: boolean): Promise<string[]> {
   const broken = (await storedResults(writer)).filter(({ outcome }) => outcome === 'broken')
-  const checks = broken.map(({ name }) => `the check ${name} cannot run: \`convohouse check\` shows why`)
   // Without the folder, the stored results are of an earlier attempt.
-  if (!areModelsRead)
-    return [
-      'the folder of models cannot be read, and the models keep their rows: `convohouse doctor` shows why',
-      ...checks,
-    ]
-  const models = (await wrongModels(writer)).map(({ name }) => name)
-  if (models.length === 0) return checks
-  const those = models.length === 1 ? 'the model' : 'the models'
-  return [`${those} ${models.join(', ')} could not be built: \`convohouse status\` shows why`, ...checks]
+  const models = areModelsRead
+    ? (await wrongModels(writer)).map(
+        ({ name }) => `the model ${name} could not be built: \`convohouse status\` shows why`,
+      )
+    : ['the folder of models cannot be read, and the models keep their rows: `convohouse doctor` shows why']
+  return [...models, ...broken.map(({ name }) => `the check ${name} cannot run: \`convohouse check\` shows why`)]
 }
 
 async function attempt(options: Attempt): Promise<PublicationReport> {

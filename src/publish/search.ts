@@ -1,5 +1,5 @@
 // Full-text search in transcripts (`fct_turns.text`) of a target: an index of DuckDB's extension `fts` in a snapshot, a GIN index in PostgreSQL.
-import { quoteText } from '../catalog/layout.ts'
+import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { SearchLanguage } from '../config/target-settings.ts'
 import type { TargetDatabase } from './target-database.ts'
 
@@ -41,17 +41,18 @@ export async function indexSnapshot(
   await database.run('USE memory')
 }
 
-const INDEX_PREFIX = `${SEARCHED.name}_search_`
-
-/** The expression that a reader's query must contain. PostgreSQL refuses documents of more than a megabyte, and with them the publication. */
-export const searchedText = (language: SearchLanguage): string =>
-  `to_tsvector(${quoteText(language)}, left(${SEARCHED.text}, 100000))`
-
-/** Statement that creates the index in PostgreSQL, unless it exists. `place`: SQL of the table. */
-export const postgresIndex = (place: string, language: SearchLanguage): string =>
-  `CREATE INDEX IF NOT EXISTS ${INDEX_PREFIX}${language} ON ${place} USING gin (${searchedText(language)})`
-
-/** SELECT of the names of a schema's indexes of other languages; `language` null: of all. */
-export const otherIndexes = (schema: string, language: SearchLanguage | null): string =>
-  `SELECT indexname::text AS name FROM pg_indexes WHERE schemaname = ${quoteText(schema)} AND tablename = ${quoteText(SEARCHED.name)}
-   AND starts_with(indexname, ${quoteText(INDEX_PREFIX)}) AND indexname <> ${quoteText(`${INDEX_PREFIX}${language ?? ''}`)}`
+/**
+ * Statements that drop the index in PostgreSQL and create it again, with the expression that a reader's query must contain. `place`: SQL of the
+ * table. PostgreSQL refuses documents of more than a megabyte, and with them the publication.
+ */
+export const postgresIndex = (place: { schema: string; table: string }, language: SearchLanguage | null): string[] => {
+  const name = `${SEARCHED.name}_search`
+  return [
+    `DROP INDEX IF EXISTS ${quoteName(place.schema)}.${name}`,
+    ...(language === null
+      ? []
+      : [
+          `CREATE INDEX ${name} ON ${place.table} USING gin (to_tsvector(${quoteText(language)}, left(${SEARCHED.text}, 100000)))`,
+        ]),
+  ]
+}

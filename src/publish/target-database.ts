@@ -1,6 +1,5 @@
 // The DuckDB instance of a target's process, its extensions, and the lock of a target that is a file or folder. Only that process loads
 // extensions: from a folder that the configuration names, else from the network. DuckDB checks their signature.
-
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

@@ -6,7 +6,7 @@ import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import type { PackagedTable } from '../../src/publish/package.ts'
 import { shapeOf } from '../../src/publish/parquet-columns.ts'
 import { partitionColumns } from '../../src/publish/partitions.ts'
-import { publishedRelations } from '../../src/publish/relations.ts'
+import { publishedRelations } from '../../src/publish/selection.ts'
 import { openTargetDatabase } from '../../src/publish/target-database.ts'
 import { openParquet } from '../../src/publish/targets/parquet/parquet.ts'
 import {

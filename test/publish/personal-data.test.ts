@@ -9,7 +9,7 @@ import { ORGANIZATIONS, TEAMS } from '../../src/catalog/resources/organizations.
 import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import type { SnapshotTarget } from '../../src/config/targets/snapshot.ts'
 import { hashKey } from '../../src/publish/pii.ts'
-import { publishedRelations } from '../../src/publish/relations.ts'
+import { publishedRelations } from '../../src/publish/selection.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
 import {
   AGENT,

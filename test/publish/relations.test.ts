@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { RECORD_NUMBER } from '../../src/catalog/ddl.ts'
-import { publishedRelations } from '../../src/publish/relations.ts'
+import { publishedRelations } from '../../src/publish/selection.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 
 const app = temporaryWarehouse()

@@ -8,7 +8,7 @@ import { placeOf } from '../../../config/targets.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { ATTACHED, insertRows, sumsOf } from '../../attached.ts'
 import type { Package, PackagedTable, PackageHead } from '../../package.ts'
-import { otherIndexes, postgresIndex, SEARCHED } from '../../search.ts'
+import { postgresIndex, SEARCHED } from '../../search.ts'
 import { type TargetDatabase, transaction } from '../../target-database.ts'
 import type { OpenTarget } from '../../target-port.ts'
 import { isSame, type TargetWatermark, WATERMARK_TABLE } from '../../watermark.ts'
@@ -115,20 +115,6 @@ async function addColumns(
   })
 }
 
-/** Creates the full-text index, where the target has one, and drops those of other languages. */
-async function keepSearchIndex(
-  { execute, query }: Postgres,
-  target: PostgresTarget,
-  names: readonly string[],
-): Promise<void> {
-  if (!names.includes(SEARCHED.table)) return
-  const { search = null } = target
-  const { schema } = placeIn(target, SEARCHED.table)
-  for (const { name } of await query<{ name: string }>(otherIndexes(schema, search)))
-    await execute(`DROP INDEX ${quoteName(schema)}.${quoteName(name)}`)
-  if (search !== null) await execute(postgresIndex(quotedPlace(target, SEARCHED.table), search))
-}
-
 async function writeRows(postgres: Postgres, target: PostgresTarget, contents: CompletePackage): Promise<void> {
   const { kind, base, tables, watermark } = contents
   await exclusively(postgres, target, async state => {
@@ -155,7 +141,10 @@ async function writeRows(postgres: Postgres, target: PostgresTarget, contents: C
       if (!state.tables.has(table.name)) await execute(indexesOf(target, table).join(';\n'))
       if (kind === 'refill') await execute(commentsOf(target, table).join(';\n'))
     }
-    if (kind === 'refill') await keepSearchIndex(postgres, target, names)
+    if (kind === 'refill' && names.includes(SEARCHED.table)) {
+      const searched = { schema: placeIn(target, SEARCHED.table).schema, table: quotedPlace(target, SEARCHED.table) }
+      await execute(postgresIndex(searched, target.search ?? null).join(';\n'))
+    }
     // Until autovacuum comes by, queries would be planned without any statistics.
     if (kind === 'refill') await execute(`ANALYZE ${names.map(name => quotedPlace(target, name)).join(', ')}`)
     await execute(storeWatermark(target, watermark))
