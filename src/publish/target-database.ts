@@ -1,7 +1,7 @@
 // The DuckDB instance of a target's process, its extensions, and the lock of a target that is a file or folder. Only that process loads
 // extensions: from a folder that the configuration names, else from the network. DuckDB checks their signature.
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
@@ -84,7 +84,10 @@ const foreignLock = (file: string, cause: unknown): ConvohouseError =>
 export async function lockTarget(database: TargetDatabase, path: string, file = `${path}.lock`): Promise<void> {
   try {
     await makeFolder(dirname(file))
-    await database.run(`ATTACH ${quoteText(file)} AS target_lock`).catch(cause => {
+    const isNew = !existsSync(file)
+    await database.run(`ATTACH ${quoteText(file)} AS target_lock`).catch(async cause => {
+      // On a full disk, DuckDB leaves a file that it cannot open afterwards.
+      if (isNew && !isLocked(cause)) await rm(file, { force: true })
       throw isLocked(cause) || diskErrorCode(cause) !== null ? cause : foreignLock(file, cause)
     })
   } catch (cause) {

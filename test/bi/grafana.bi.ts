@@ -136,7 +136,7 @@ about = sqlalchemy.inspect(engine)
 columns = about.get_columns("conversations_daily", "convohouse_marts")
 print(json.dumps([[c["name"], str(c["type"]), bool(c["comment"])] for c in columns]))
 with engine.connect() as c: print(c.execute(sqlalchemy.text("SELECT sum(conversations)::int FROM convohouse_marts.conversations_daily")).scalar())`
-    const [columns, counted] = (await python('superset', ['-c', code, here])).trim().split('\n')
+    const [columns, counted] = (await python('notebook', ['-c', code, here])).trim().split('\n')
     expect(JSON.parse(columns!)).toEqual(
       expect.arrayContaining([
         ['day', 'DATE', true],

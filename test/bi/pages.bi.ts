@@ -70,6 +70,21 @@ print(json.dumps({"conversations": [int(daily["conversations"].sum()), len(conve
   expect(found.counted).toBe('Int64')
 }, 600_000)
 
+it('the address of the page about Superset opens a snapshot read-only', async () => {
+  const [address] = /duckdb:\/{4}[^`]+/.exec(readFileSync(join(PAGES, 'superset.md'), 'utf8'))!
+  const code = `import sqlalchemy, sys
+engine = sqlalchemy.create_engine(sys.argv[1])
+with engine.connect() as c: print(c.execute(sqlalchemy.text("SELECT sum(conversations)::INT FROM marts.conversations_daily")).scalar())
+print(any(name.endswith("marts") for name in sqlalchemy.inspect(engine).get_schema_names()))
+try:
+    with engine.connect() as c: c.execute(sqlalchemy.text("CREATE TABLE mine (i int)"))
+except Exception as refused: print("read-only" in str(refused))`
+  const here = address.replace('/srv/convohouse', scene.home)
+  const [counted, ...rest] = (await python('notebook', ['-c', code, here])).trim().split('\n')
+  expect(Number(counted)).toBeGreaterThan(400)
+  expect(rest).toEqual(['True', 'True'])
+}, 600_000)
+
 it('the page about Spark is right', async () => {
   const more = `import json
 conversations = mart("fct_conversations").where("is_counted")

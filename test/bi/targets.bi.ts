@@ -110,7 +110,8 @@ const TYPES: Record<string, string[]> = {
 it.each(DUCKDB)(
   'a snapshot with compressed texts is opened by DuckDB %s for Python, unless that is 1.1',
   async (version, environment) => {
-    const code = `import duckdb, sys; print(duckdb.connect(sys.argv[1], read_only=True).sql("SELECT count(*) FROM conversations").fetchall())`
+    const code = `import duckdb, sys
+with duckdb.connect(sys.argv[1], read_only=True) as c: print(c.sql("SELECT count(*) FROM conversations").fetchall())`
     const reading = python(environment, ['-c', code, compressed.path])
     if (version.startsWith('1.1')) await expect(reading).rejects.toThrow(/not supported|newer|storage|version/i)
     else expect(await reading).toContain('[(3,)]')
