@@ -12,7 +12,7 @@ import { describeWithS3, type S3Target, s3Scene } from './s3-scene.ts'
 const scene = s3Scene()
 const { app, newTarget, publish } = scene
 
-const CERTIFICATES = join(import.meta.dirname, '../client/certificates')
+const CERTIFICATE = join(import.meta.dirname, '../client/self-signed.pem')
 const PROCESS = pathToFileURL(join(import.meta.dirname, '../../dist/src/publish/target-process.js')).href
 
 const unverified = (target: ParquetTarget, options = {}) => publish(target, { verify: false, ...options })
@@ -195,13 +195,12 @@ describeWithS3('a publication to S3', () => {
 
 describeWithS3('a server with TLS', () => {
   it('is published to with its certificate verified, and not by another certificate or without TLS', async () => {
-    const certificate = (name: string) => join(CERTIFICATES, `${name}.pem`)
     const own = join(app.home, 'server.pem')
-    await copyFile(certificate('self-signed'), own)
+    await copyFile(CERTIFICATE, own)
     await scene.server.stop()
     await scene.server.start({ certificate: own })
     const endpoint = `https://127.0.0.1:${scene.server.httpsPort}`
-    const target = newTarget({}, { endpoint, caFile: certificate('self-signed') })
+    const target = newTarget({}, { endpoint, caFile: CERTIFICATE })
     expect(await publish(target)).toMatchObject({ kind: 'refill' })
     const refused = (place: Partial<S3Target['s3']>) => failureText({ ...target, s3: { ...target.s3, ...place } })
     expect(await refused({ caFile: null })).toMatch(
