@@ -33,8 +33,10 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
   const send = (message: ChildMessage): void => {
     if (process.connected) process.send!(message, undefined, undefined, () => {})
   }
-  // The supervisor has ended. SIGKILL is safe at any moment and releases the warehouse at once.
-  process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+  // SIGKILL is safe at any moment and releases the warehouse at once. The supervisor may also have ended while this process was starting.
+  const end = () => process.kill(process.pid, 'SIGKILL')
+  process.once('disconnect', end)
+  if (!process.connected) end()
   process.on('message', (message: SupervisorMessage) => {
     if (message.kind === 'work') work.resolve(message)
     else {

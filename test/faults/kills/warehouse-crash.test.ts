@@ -129,4 +129,12 @@ describe('a crash of the process that holds the warehouse', () => {
     await endsWith(130, scene)
     await expectNothingLost(scene, new Set())
   })
+
+  it('does not outlive its parent, even one that is killed while it is starting', async () => {
+    const scene = await startScene({}, ['sync', '--watch', '1h', '--yes'])
+    const holder = await scene.holder()
+    scene.running.process.kill('SIGKILL')
+    await until(async () => (await readFile(`/proc/${holder}/cmdline`, 'utf8').catch(() => '')) === '')
+    await scene.running.ended
+  })
 })
