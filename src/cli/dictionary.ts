@@ -1,9 +1,7 @@
 // `convohouse dictionary`: what the tables and views hold, in words.
-import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { diskErrorText, notWritable } from '../core/disk.ts'
-import type { GrafanaDashboard } from '../publish/dbt-properties.ts'
+import { notWritable } from '../core/disk.ts'
 import type { DescribedTable } from '../warehouse/dictionary/dictionary.ts'
 import type { StoredModel } from '../warehouse/models/stored-models.ts'
 import { storageOf } from './flags/configuration.ts'
@@ -15,7 +13,6 @@ interface DictionaryFlags {
   output?: string
   diagram?: boolean
   dbt?: boolean
-  grafana?: string
   json?: boolean
 }
 
@@ -31,11 +28,6 @@ export const define = (command: Command): Command =>
         'json',
         'diagram',
       ]),
-    )
-    .option(
-      '--grafana <folder>',
-      'with --dbt: dashboards of Grafana (*.json), of which each becomes an exposure',
-      filled('--grafana'),
     )
     .option('--json', 'one JSON object, for machines')
     .addHelpText(
@@ -56,12 +48,11 @@ Personal data: identity (the contact), content (what was said or noted), device 
 
 /** @throws FLAG_INVALID if there is no such table, or if the file cannot be written */
 async function runDictionary(table: string | undefined, flags: DictionaryFlags): Promise<void> {
-  const { output, diagram = false, dbt = false, grafana, json = false } = flags
+  const { output, diagram = false, dbt = false, json = false } = flags
   if (table !== undefined && (output !== undefined || diagram || dbt))
     throw invalidFlag('--output, --diagram and --dbt are for the whole dictionary.', 'Omit the table.')
-  if (grafana !== undefined && !dbt) throw invalidFlag('--grafana needs --dbt.', 'Add --dbt, or omit --grafana.')
   if (table !== undefined || json) return printTables(table, json)
-  const page = dbt ? await dbtFile(grafana) : await markdown(diagram)
+  const page = dbt ? await dbtFile() : await markdown(diagram)
   if (output === undefined) {
     process.stdout.write(page)
     return
@@ -77,35 +68,9 @@ async function markdown(isDiagram: boolean): Promise<string> {
   return isDiagram ? diagramPage() : dictionaryPage()
 }
 
-async function dbtFile(folder: string | undefined): Promise<string> {
+async function dbtFile(): Promise<string> {
   const { dbtProperties } = await import('../publish/dbt-properties.ts')
-  return dbtProperties(folder === undefined ? [] : await readDashboards(folder), await modelsIfAny())
-}
-
-/** @throws FLAG_INVALID */
-async function readDashboards(folder: string): Promise<GrafanaDashboard[]> {
-  const names = await readdir(folder).catch(cause => {
-    throw invalidFlag(`--grafana: ${folder} cannot be read: ${diskErrorText(cause)}.`, 'Give a folder with dashboards.')
-  })
-  const files = names.filter(name => name.endsWith('.json')).sort()
-  return Promise.all(files.map(name => readDashboard(join(folder, name))))
-}
-
-/** @throws FLAG_INVALID */
-async function readDashboard(file: string): Promise<GrafanaDashboard> {
-  const dashboard: unknown = await readFile(file, 'utf8')
-    .then(text => JSON.parse(text))
-    .catch(() => null)
-  if (isDashboard(dashboard)) return dashboard
-  throw invalidFlag(
-    `--grafana: ${file} is no dashboard of Grafana.`,
-    'Export the dashboard as JSON, or move the file away.',
-  )
-}
-
-const isDashboard = (value: unknown): value is GrafanaDashboard => {
-  const { uid, title, panels } = (value ?? {}) as Partial<Record<keyof GrafanaDashboard, unknown>>
-  return typeof uid === 'string' && typeof title === 'string' && Array.isArray(panels)
+  return dbtProperties(await modelsIfAny())
 }
 
 const COLUMNS = [

@@ -1,12 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { dbtProperties } from '../../src/publish/dbt-properties.ts'
 import { publishedRelations } from '../../src/publish/selection.ts'
-import { temporaryFolder } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
-import { readDashboard } from './grafana-dashboards.ts'
 
 interface Table {
   name: string
@@ -16,7 +14,6 @@ interface Table {
 
 interface Properties {
   sources: { name: string; database: string; schema: string; tables: Table[] }[]
-  exposures?: { name: string; depends_on: string[] }[]
 }
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -26,12 +23,12 @@ describe('the properties for dbt', () => {
   const table = (name: string) => properties.sources.flatMap(({ tables }) => tables).find(one => one.name === name)!
 
   beforeAll(async () => {
-    properties = parse(await dbtProperties([readDashboard('conversations'), readDashboard('pipeline')])) as Properties
+    properties = parse(await dbtProperties()) as Properties
   })
 
   it('are those of the example (`npm run docs`)', async () => {
     const stored = await readFile(join(ROOT, 'examples/dbt/models/sources.yml'), 'utf8')
-    expect(stored).toBe(await dbtProperties([readDashboard('conversations'), readDashboard('pipeline')]))
+    expect(stored).toBe(await dbtProperties())
   })
 
   it('have every published table and column once, described', async () => {
@@ -67,21 +64,9 @@ describe('the properties for dbt', () => {
     const email = table('conversations').columns.find(({ name }) => name === 'user_email')
     expect(email!.config).toEqual({ meta: { pii: 'identity' } })
   })
-
-  it('make an exposure of each dashboard that reads a published table, and none of others', () => {
-    expect(properties.exposures!.map(({ name }) => name)).toEqual(['convohouse_conversations'])
-    expect(properties.exposures![0]!.depends_on).toContain("source('convohouse_marts', 'conversations_daily')")
-  })
 })
 
-describe('dictionary --dbt', () => {
-  it('refuses files that are no dashboards, and flags that do not go together', async () => {
-    const folder = await temporaryFolder()
-    await writeFile(join(folder, 'other.json'), '{"title": "x"}')
-    const refusal = async (...words: string[]) => (await inProcess(['dictionary', ...words], { env: {} })).stderr
-    expect(await refusal('--dbt', '--grafana', folder)).toContain('other.json is no dashboard of Grafana')
-    expect(await refusal('--dbt', '--grafana', join(folder, 'none'))).toContain('cannot be read')
-    expect(await refusal('--grafana', folder)).toContain('--grafana needs --dbt')
-    expect(await refusal('conversations', '--dbt')).toContain('for the whole dictionary')
-  })
+it('dictionary --dbt is for the whole dictionary', async () => {
+  const { stderr } = await inProcess(['dictionary', 'conversations', '--dbt'], { env: {} })
+  expect(stderr).toContain('for the whole dictionary')
 })
