@@ -38,17 +38,6 @@ const TABLE = {
     values: ['asked', '1'],
     help: 'a page of teams contains as many as requested, or at most 1',
   },
-  // Conversation records
-  ext: { values: ['ext', 'vapi'], help: 'name of the object of the external voice platform' },
-  // Webhooks
-  'event-field': {
-    values: ['event', 'eventType', 'type', 'name', 'absent'],
-    help: 'the field that contains the type of an event',
-  },
-  turns: {
-    values: ['text', 'content', 'message', 'parts', 'messages'],
-    help: 'text of a turn in `text`, `content`, `message`, `parts[].text`, or `messages[].item.payload.message`',
-  },
 } as const satisfies Record<string, ReadingDefinition>
 
 type ReadingName = keyof typeof TABLE

@@ -10,7 +10,6 @@ import { Faults } from './faults/faults.ts'
 import { Conditions } from './limits/conditions.ts'
 import { Quota, RateLimit } from './limits/limits.ts'
 import { type ResolvedOptions, resolveOptions, type SandboxOptions } from './options.ts'
-import type { Readings } from './readings.ts'
 import { RequestLog } from './request-log.ts'
 import { type Answer, fault } from './routes/answer.ts'
 import type { SandboxService } from './routes/route.ts'
@@ -28,7 +27,6 @@ export interface Sandbox {
   clock: SandboxClock
   faults: Faults
   conditions: Conditions
-  readings: Readings
   /** Webhook settings and event log. */
   webhooks: Webhooks
   /** Closes open connections and frees the port. */
@@ -68,7 +66,6 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
     clock: service.clock,
     faults: service.faults,
     conditions: service.conditions,
-    readings: options.readings,
     webhooks: service.webhooks,
     close: async () => {
       await service.webhooks.close()
@@ -98,10 +95,7 @@ function createService(options: ResolvedOptions): SandboxService {
   })
   const organizations = new OrganizationList(options, state.deletedOrganizations)
   const events = (afterMs: number, untilMs: number) => organizations.remaining(world.events(afterMs, untilMs))
-  const webhooks = new Webhooks(
-    { clock, events, isGone: id => conditions.isGone(id), readings: options.readings },
-    options.webhooks,
-  )
+  const webhooks = new Webhooks({ clock, events, isGone: id => conditions.isGone(id) }, options.webhooks)
   return {
     options,
     world,

@@ -48,7 +48,10 @@ it.each<[words: string, options: Partial<SandboxOptions>]>([
     '--hostile odd-id=0.5 --hostile huge-record=0.001:1000000',
     { hostile: { 'odd-id': 0.5, 'huge-record': { rate: 0.001, param: 1_000_000 } } },
   ],
-  ['--reading usage=nested --reading ext=vapi --reading usage=absent', { readings: { usage: 'absent', ext: 'vapi' } }],
+  [
+    '--reading usage=nested --reading team-page=1 --reading usage=absent',
+    { readings: { usage: 'absent', 'team-page': '1' } },
+  ],
 ])('the flags %j set options of the sandbox', async (words, options) => {
   const unset = { limits: true, faults: NO_RATES, webhooks: { faults: NO_RATES } }
   expect(await optionsOf(words)).toEqual({ ...unset, ...options })

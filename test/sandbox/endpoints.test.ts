@@ -256,12 +256,9 @@ describe('voices', () => {
   const voices = async (query: string) => (await ask<Answer>(sandbox(), 'GET', `/v3/voices?${query}`)).body
   const values = async (query: string, of: (voice: Voice) => unknown) =>
     [...new Set((await voices(`limit=500&${query}`)).voices.map(of))].sort()
-  const ENGLISH = ['English', 'en', 'en-AU', 'en-GB', 'en-IN', 'en-US']
 
   it.each([
-    ['language=en', 'language', ENGLISH],
-    ['language=English', 'language', ENGLISH],
-    ['language=en-gb', 'language', ['English', 'en', 'en-GB']],
+    ['language=en', 'language', ['en-AU', 'en-GB', 'en-IN', 'en-US']],
     ['language=xx', 'language', []],
     ['gender=F', 'gender', ['female']],
     ['gender=Masculine', 'gender', ['male']],

@@ -105,8 +105,8 @@ export class Traffic {
     const { ms } = happening
     const { title: agentName, region } = agents.at(agentId, ms)!
     const scene = lives.scene(index, ms)
-    const isPlain = hostility.isNone && lives.shape === undefined
-    const record = () => (isPlain ? recordOf(scene) : (JSON.parse(render(index, ms)) as Record<string, unknown>))
+    const record = () =>
+      hostility.isNone ? recordOf(scene) : (JSON.parse(render(index, ms)) as Record<string, unknown>)
     return conversationPayload({ happening, scene, convoId, agentId, agentName, region, record })
   }
 }

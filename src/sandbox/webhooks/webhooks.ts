@@ -5,11 +5,9 @@
 // A payload is built when it is sent, with the state at the event's creation.
 
 import type { SandboxClock } from '../clock.ts'
-import type { Turn } from '../events/conversation-events.ts'
 import type { WorldEvent } from '../events/event-types.ts'
 import { workspaceEvent } from '../events/workspace-events.ts'
 import { invalidOption } from '../rates.ts'
-import type { Readings } from '../readings.ts'
 import { Dispatch, type Dispatched, Poster } from './dispatch.ts'
 import { DEFAULT_WEBHOOK_SECRET, EventFaults, type WebhookSettings, webhookIssues } from './webhook-settings.ts'
 
@@ -17,7 +15,6 @@ interface WebhookWorld {
   clock: SandboxClock
   events(afterMs: number, untilMs: number): Iterator<WorldEvent>
   isGone(agentId: string): boolean
-  readings: Readings
 }
 
 interface ResolvedSettings {
@@ -144,52 +141,12 @@ export class Webhooks {
 
   private async send({ event }: Dispatched): Promise<void> {
     const { url, secret } = this.settings
-    const status = await this.poster.post(url!, bodyOf(event, secret, this.world.readings))
+    const status = await this.poster.post(url!, JSON.stringify({ ...event.payload, workspaceSecret: secret }))
     if (status === 200) this.count('delivered')
     else this.count(status === 0 ? 'failed' : 'refused')
   }
 
   private count(outcome: EventOutcome): void {
     this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1
-  }
-}
-
-/** Returns the request's body, JSON text. */
-export const bodyOf = ({ payload }: WorldEvent, workspaceSecret: string, readings: Readings): string =>
-  JSON.stringify({ ...shapeEvent(payload, readings), workspaceSecret })
-
-type Payload = Readonly<Record<string, unknown>>
-
-/** Applies the readings `event-field` and `turns`; unchanged by default. */
-function shapeEvent(payload: Payload, readings: Readings): Payload {
-  const field = readings['event-field']
-  if (field === 'event' && readings.turns === 'text') return payload
-  const { event, turns, ...others } = payload
-  return {
-    ...(field !== 'absent' && { [field]: event }),
-    ...others,
-    ...(Array.isArray(turns) && { turns: (turns as Turn[]).map(turn => shapeTurn(turn, readings.turns)) }),
-  }
-}
-
-/** The reading `messages` is the vendor's own shape; the others are common among models and their libraries. */
-function shapeTurn(turn: Turn, reading: Readings['turns']): object {
-  const { text, ...others } = turn
-  switch (reading) {
-    case 'content':
-      return { ...others, content: text }
-    case 'message':
-      return { ...others, message: text }
-    case 'parts':
-      return { ...others, parts: [{ type: 'text', text }] }
-    case 'messages':
-      return {
-        from: turn.role,
-        messages: [{ type: turn.type, item: { type: turn.type, payload: { message: text } } }],
-        ts: turn.timestamp,
-        session_id: turn.sessionId,
-      }
-    default:
-      return turn
   }
 }

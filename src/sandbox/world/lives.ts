@@ -1,6 +1,6 @@
 // Conversations by index: their entire life, and their state and record at a moment.
 import type { ResolvedOptions } from '../options.ts'
-import { recordOf, recordShape, renderDocument } from './conversation/record.ts'
+import { renderDocument } from './conversation/record.ts'
 import { type Channel, channelOf, createScene, type Scene } from './conversation/scene.ts'
 import type { Scheduler } from './schedule.ts'
 import { coarseMomentsOf, type Life, lifeOf, momentsOf } from './story.ts'
@@ -11,13 +11,10 @@ const VERSIONS = 40
 export class Lives {
   private readonly options: ResolvedOptions
   private readonly schedule: Scheduler
-  /** Renames a field of the record as the reading says; undefined if it changes nothing. */
-  readonly shape: ReturnType<typeof recordShape>
 
   constructor(options: ResolvedOptions, schedule: Scheduler) {
     this.options = options
     this.schedule = schedule
-    this.shape = recordShape(options.readings)
   }
 
   life(index: number): Life {
@@ -31,8 +28,7 @@ export class Lives {
 
   /** Renders the record as JSON text; the conversation must have begun by then. */
   render(index: number, nowMs: number): string {
-    const scene = this.scene(index, nowMs)
-    return this.shape === undefined ? renderDocument(scene) : JSON.stringify(this.shape(recordOf(scene)))
+    return renderDocument(this.scene(index, nowMs))
   }
 
   /** Identifies a state of the record: the keys of two times are equal exactly if the record is the same at both. */

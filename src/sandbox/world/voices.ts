@@ -1,4 +1,4 @@
-// Text-to-speech voices of several providers in the normalised shape (section 2.5). Each provider writes languages in its own way.
+// Text-to-speech voices of several providers in the normalised shape (section 2.5).
 import { Draw, PURPOSE } from './random.ts'
 
 export interface Voice {
@@ -10,35 +10,22 @@ export interface Voice {
   filters: { accent?: string; gender?: string; useCase?: string; language?: string }
 }
 
-/** Number of voices of each provider, and how it writes a language: `English`, `en-US` or `en`. */
-const CATALOGUES = {
-  elevenlabs: { voices: 180, language: 'name' },
-  azure: { voices: 260, language: 'tag' },
-  cartesia: { voices: 90, language: 'code' },
-  openai: { voices: 11, language: 'code' },
-  rime: { voices: 60, language: 'tag' },
-} as const
+/** Number of voices of each provider. */
+const VOICES = { elevenlabs: 180, azure: 260, cartesia: 90, openai: 11, rime: 60 } as const
 
-export type Provider = keyof typeof CATALOGUES
+export type Provider = keyof typeof VOICES
 
-export const PROVIDERS = Object.keys(CATALOGUES) as [Provider, ...Provider[]]
+export const PROVIDERS = Object.keys(VOICES) as [Provider, ...Provider[]]
 
-interface Language {
-  code: string
-  /** English name. */
-  name: string
-  /** Regions with their accents. */
-  regions: Record<string, string>
+/** Languages as BCP-47 tags, with their accents. English has half of the voices. */
+const ENGLISH = { 'en-US': 'American', 'en-GB': 'British', 'en-AU': 'Australian', 'en-IN': 'Indian' } as const
+const OTHERS = {
+  'de-DE': 'Standard German',
+  'de-AT': 'Austrian',
+  'es-MX': 'Mexican',
+  'fr-CA': 'Québécois',
+  'ja-JP': 'Tōkyō',
 }
-
-export const LANGUAGES: readonly Language[] = [
-  { code: 'en', name: 'English', regions: { US: 'American', GB: 'British', AU: 'Australian', IN: 'Indian' } },
-  { code: 'de', name: 'German', regions: { DE: 'Standard German', AT: 'Austrian', CH: 'Swiss' } },
-  { code: 'es', name: 'Spanish', regions: { ES: 'Castilian', MX: 'Mexican' } },
-  { code: 'fr', name: 'French', regions: { FR: 'Parisian', CA: 'Québécois' } },
-  { code: 'ja', name: 'Japanese', regions: { JP: 'Tōkyō' } },
-  { code: 'ar', name: 'Arabic', regions: { SA: 'Gulf', EG: 'Egyptian' } },
-]
 
 const NAMES = ['Ada', 'Björn', 'Chloé', 'Dmitri', 'Elif', '花子', 'Ines', "L'Amie"] as const
 const USE_CASES = ['conversational', 'narration', 'customer service'] as const
@@ -46,7 +33,7 @@ const GENDERS = ['female', 'male', 'neutral'] as const
 
 /** Ids of voices are the same in every world: agents refer to them. */
 export function voiceIds(provider: Provider): string[] {
-  return Array.from({ length: CATALOGUES[provider].voices }, (_, place) => {
+  return Array.from({ length: VOICES[provider] }, (_, place) => {
     const draw = new Draw(PROVIDERS.indexOf(provider), place, PURPOSE.voice)
     return `${provider.slice(0, 2)}_${draw.hex(16)}`
   })
@@ -55,10 +42,7 @@ export function voiceIds(provider: Provider): string[] {
 export const voicesOf = (provider: Provider): Voice[] =>
   voiceIds(provider).map((id, place) => {
     const draw = new Draw(PROVIDERS.indexOf(provider), place, PURPOSE.voiceFacts)
-    // The first language is as frequent as all others together.
-    const language = draw.chance(0.5) ? LANGUAGES[0]! : draw.pick(LANGUAGES)
-    const [region, accent] = draw.pick(Object.entries(language.regions))
-    const spelled = { name: language.name, tag: `${language.code}-${region}`, code: language.code }
+    const [language, accent] = draw.pick(Object.entries(draw.chance(0.5) ? ENGLISH : OTHERS))
     return {
       voiceId: id,
       name: `${draw.pick(NAMES)} ${place + 1}`,
@@ -68,7 +52,7 @@ export const voicesOf = (provider: Provider): Voice[] =>
         ...(draw.chance(0.8) && { accent }),
         gender: draw.pick(GENDERS),
         ...(draw.chance(0.7) && { useCase: draw.pick(USE_CASES) }),
-        language: spelled[CATALOGUES[provider].language],
+        language,
       },
     }
   })

@@ -4,7 +4,6 @@ import { makeAuthenticator } from '../../../src/receiver/authenticate.ts'
 import { parseEvent } from '../../../src/receiver/parse-event.ts'
 import type { WorldEvent } from '../../../src/sandbox/events/event-types.ts'
 import { EventFaults } from '../../../src/sandbox/webhooks/webhook-settings.ts'
-import { bodyOf } from '../../../src/sandbox/webhooks/webhooks.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
 import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
 
@@ -37,7 +36,7 @@ export function openEventSender(
         const isSent = faults.next().dropped === undefined
         options.each?.(event, isSent)
         if (!isSent) continue
-        const body = Buffer.from(bodyOf(event, SECRET, sandbox.readings))
+        const body = Buffer.from(JSON.stringify({ ...event.payload, workspaceSecret: SECRET }))
         const checked = parseEvent(body, null, authenticator)
         if ('refused' in checked) throw new Error(`an event was refused: ${checked.refused}`)
         kept.push(spool.append({ ...checked.event, receivedAtMs: event.createdMs }))

@@ -1,7 +1,6 @@
 // A conversation record (section 2.10), assembled from its parts. Records are never stored.
 
 import { DAY, SECOND } from '../../../core/time.ts'
-import type { Readings } from '../../readings.ts'
 import { PURPOSE } from '../random.ts'
 import { contact, crm, environment } from './contact.ts'
 import { findings } from './findings.ts'
@@ -71,12 +70,6 @@ title lastMessage widgetVersion unreadCount attachments
 `
   .trim()
   .split(/\s+/)
-
-/** Returns the function that applies the reading `ext` to a record; undefined if it changes nothing. */
-export function recordShape({ ext: name }: Readings): ((record: Record<string, unknown>) => object) | undefined {
-  if (name === 'ext') return undefined
-  return ({ ext, ...others }) => (ext === undefined ? others : { ...others, [name]: ext })
-}
 
 // Section 2.10, "Counters and times".
 
