@@ -1,6 +1,5 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { AGENTS } from '../../src/catalog/resources/agents.ts'
 import type { ReadTarget, Target } from '../../src/client/address.ts'
 import type { Caller } from '../../src/client/caller.ts'
 import { createVendorClient } from '../../src/client/client.ts'
@@ -71,23 +70,6 @@ describe('an export', () => {
   })
 })
 
-describe('an agent search', () => {
-  it('returns agents without their secrets', async () => {
-    const agents = [
-      { ID: 'a1', title: 'Shop', whatsappToken: 'wa-canary', voiceConfig: { speechGen: { apiKey: 'key-canary' } } },
-    ]
-    const { client, server } = await clientFor([json({ agents, starredAgents: agents, total: 1, hasMore: false })])
-    const answer = await client.resource({ resource: AGENTS, workspaceId: 'ws demo', page: 2 })
-    expect(server.requests[0]!.url).toBe('/v3/agents/search?workspaceId=ws%20demo&page=2&limit=100&sortBy=firstCreated')
-    expect(answer.envelope?.records).toEqual([
-      { id: 'a1', record: { ID: 'a1', title: 'Shop', voiceConfig: { speechGen: {} } } },
-    ])
-    expect(answer.droppedPaths).toContain('starredAgents[0].voiceConfig.speechGen.apiKey')
-    expect(inspect(answer, { depth: null, showHidden: true })).not.toMatch(/canary/)
-    expect(JSON.stringify(answer)).not.toMatch(/canary/)
-  })
-})
-
 describe('the client of a sync', () => {
   it('has a caller whose type accepts no request but GETs', async () => {
     const accepts = (caller: Caller<ReadTarget>, target: Target<'DELETE'>) =>
@@ -98,13 +80,6 @@ describe('the client of a sync', () => {
 })
 
 describe('connections', () => {
-  it('are reused', async () => {
-    const { client, server } = await clientFor([json(PAGE)])
-    for (let i = 0; i < 20; i++) await client.exportConversations({ agentId: 'a1', query: {} })
-    // A second connection is opened if a request is sent before undici has returned the first one to its pool.
-    expect(server.ports.size).toBeLessThanOrEqual(2)
-  })
-
   it('never exceed the limit, and a queued request does not ask its observer yet', async () => {
     const { client, server } = await clientFor([later(30, json(PAGE))], { connections: 2 })
     let allowed = 0

@@ -1,7 +1,6 @@
 // A token that its owner replaces while a client is in use.
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { CUSTOM_METRICS } from '../../src/catalog/resources/custom-metrics.ts'
 import { json, PAGE, type ScriptedAnswer } from './scripted-server.ts'
 import { clientFor, failureOf, observer, TOKEN } from './vendor-fixture.ts'
 
@@ -34,14 +33,6 @@ describe('a request that is refused with 401', () => {
     await client.exportConversations(page)
     expect(sent(server.requests)).toEqual([TOKEN, NEW_TOKEN, NEW_TOKEN])
     expect(seen.reads).toBe(1)
-  })
-
-  it('is sent once more also where requests are not repeated otherwise', async () => {
-    const { client, server } = await clientFor([refusal(), json({ success: true, metric: { ID: 'm1' } })], {
-      rereadToken: source(NEW_TOKEN).rereadToken,
-    })
-    await client.resource({ resource: CUSTOM_METRICS, workspaceId: 'ws', ids: ['a1', 'm1'] })
-    expect(sent(server.requests)).toEqual([TOKEN, NEW_TOKEN])
   })
 
   it.each<[string, (string | Error)[], number]>([

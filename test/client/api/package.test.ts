@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../../cli/cli-process.ts'
 import { root } from '../../import-graph.ts'
+import { isDeep } from '../../tier.ts'
 import { openApi } from './api-scene.ts'
 
 const run = promisify(execFile)
@@ -30,7 +31,7 @@ try {
 await api.close()
 `
 
-it('is imported with its types', async () => {
+it.runIf(isDeep)('is imported with its types', async () => {
   const folder = await temporaryFolder()
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
   const [tarball] = await readdir(folder)

@@ -29,41 +29,18 @@ const counted = (entries: readonly unknown[]): Map<string, number> => {
 }
 
 describe('the entries of an audit log', () => {
-  const readings: Readings[] = [
-    { 'audit-cursor': 'exclusive' },
-    { 'audit-cursor': 'inclusive' },
-    { 'audit-cursor': 'inclusive', 'last-audit-cursor': 'present' },
-    { 'last-audit-cursor': 'null' },
-  ]
-
-  it.each(readings)('are each read once, whatever a cursor means: %j', async reading => {
-    const { api, ids } = await openApi({ readings: reading })
-    const agentId = await writtenLog(api, ids)
-    const { entries } = await api.getAuditLog({ agentId, limit: 200 })
-    const most = Math.max(...counted(entries.map(({ ts }) => ts)).values())
-    const paged = await collected(allAuditEntries(api, { agentId, limit: most + 2 }))
-    expect(paged.length).toBeGreaterThan(most + 2)
-    expect(counted(paged.slice(0, entries.length))).toEqual(counted(entries))
-  })
-
-  it.each(readings)('come once each, those before a second with more entries than a page too: %j', async reading => {
-    const { api, ids } = await openApi({ readings: reading })
-    const agentId = await writtenLog(api, ids)
-    const entries = await collected(allAuditEntries(api, { agentId }))
-    const inSecond = counted(entries.map(({ ts }) => ts))
-    const all = counted(entries)
-    const found = counted(await collected(allAuditEntries(api, { agentId, limit: 3 })))
-    for (const [entry, count] of found) expect(count, entry).toBeLessThanOrEqual(all.get(entry) ?? 0)
-    const fitting = entries.filter(({ ts }) => inSecond.get(JSON.stringify(ts))! < 3)
-    expect(fitting.length).toBeGreaterThan(10)
-    for (const entry of fitting) expect(found.get(JSON.stringify(entry)), JSON.stringify(entry)).toBeDefined()
-  })
-
-  it('end where the cursor is always the same', async () => {
-    const { api, server } = await scriptedApi(json({ success: true, entries: [], nextCursorTs: 5 }))
-    expect(await collected(allAuditEntries(api, { agentId: 'a' }))).toEqual([])
-    expect(server.requests).toHaveLength(2)
-  })
+  it.each<Readings>([{ 'audit-cursor': 'exclusive' }, { 'last-audit-cursor': 'present' }])(
+    'are each read once, whatever a cursor means: %j',
+    async readings => {
+      const { api, ids } = await openApi({ readings })
+      const agentId = await writtenLog(api, ids)
+      const { entries } = await api.getAuditLog({ agentId, limit: 200 })
+      const most = Math.max(...counted(entries.map(({ ts }) => ts)).values())
+      const paged = await collected(allAuditEntries(api, { agentId, limit: most + 2 }))
+      expect(paged.length).toBeGreaterThan(most + 2)
+      expect(counted(paged.slice(0, entries.length))).toEqual(counted(entries))
+    },
+  )
 })
 
 describe('voices', () => {
@@ -85,10 +62,8 @@ describe('voices', () => {
 })
 
 describe('agents and teams', () => {
-  const readings: Readings[] = [{}, { 'agent-params': 'refused' }, { 'agent-page': '3' }, { 'agent-totals': 'neither' }]
-
-  it.each(readings)('are all listed once: %j', async reading => {
-    const { api, ids } = await openApi({ readings: reading, agents: 5 })
+  it('are all listed once', async () => {
+    const { api, ids } = await openApi({ readings: { 'agent-page': '3' }, agents: 5 })
     const { agents, cutOff } = await allAgents(api)
     expect(agents.map(({ ID }) => ID).sort()).toEqual(ids.agents.toSorted())
     expect(cutOff).toBeNull()
