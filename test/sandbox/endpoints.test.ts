@@ -90,28 +90,6 @@ const pick = (body: Record<string, unknown>, ...names: string[]) =>
 const withoutNull = (body: Record<string, unknown>, name: string) =>
   body[name] === null ? Object.fromEntries(Object.entries(body).filter(([key]) => key !== name)) : body
 
-describe('a query', () => {
-  const sandbox = shared({ conversations: 90 })
-
-  it.each([
-    ['/v3/agents/{agentId}/audit-log', 'limit=1 cursorTs=0', 'limit=x limit=0 cursorTs=-1'],
-    ['/v3/voices', 'limit=1 limit=500 offset=0 gender=M gender=Feminine', 'limit=0 limit=501 offset=-1 gender=x'],
-    ['/v3/orgs/{orgId}/teams', 'limit=100 page=9', 'limit=101 page=0 limit=x'],
-    ['/v3/agents/search', 'limit=1 sortBy=newest', 'limit=0 limit=101 page=0 sortBy=size'],
-    [
-      '/v3/agents/{agentId}/convos/export',
-      'limit=1 limit=100 fromTs=0 toTs=1700000000 toTs=1700000000000 sort=asc format=csv',
-      'limit=0 limit=101 limit=x fromTs=now toTs=-1 toTs=1e15 sort=up format=xml cursor=x convoIds=,',
-    ],
-  ])('of %s has its ranges', async (path, accepted, refused) => {
-    const address = await addressOf(sandbox(), path)
-    for (const query of accepted.split(' '))
-      expect([query, (await call(sandbox(), `${address}?${query}`)).status]).toEqual([query, 200])
-    for (const query of refused.split(' '))
-      expectRefused(await ask(sandbox(), 'GET', `${address}?${query}`), 400, query)
-  })
-})
-
 describe('every route', () => {
   it('gets faults by script before anything is written, is logged by kind, and does not know a deleted agent', async () => {
     const sandbox = await open({ conversations: 9 })
@@ -265,14 +243,6 @@ describe('voices', () => {
     ['accent=AUSTR', 'accent', ['Australian', 'Austrian']],
   ] as const)('are filtered by %s', async (query, filter, expected) => {
     expect(await values(query, ({ filters }) => filters[filter])).toEqual(expected)
-  })
-
-  it('are filtered together, then paged, over the requested providers', async () => {
-    const query = 'language=en&gender=f&accent=british&providers=azure,rime'
-    const { total, voices: found, providersQueried } = await voices(`limit=500&${query}`)
-    expect([providersQueried, total, found.length > 3]).toEqual([['azure', 'rime'], found.length, true])
-    expect((await voices(`limit=2&offset=1&${query}`)).voices).toEqual(found.slice(1, 3))
-    expect((await voices('limit=1')).providersQueried).toEqual(PROVIDERS)
   })
 
   it('of a provider that fails are missing, and it is named', async () => {
