@@ -9,7 +9,7 @@ interface RefusalReportOptions {
   /** Writes a line to the log. */
   log: (refused: Refused) => void
   now?: () => number
-  /** Minimum interval between two log lines of the same kind, ms. */
+  /** Interval between two lines that count refusals, ms. */
   logEveryMs?: number
   /** Interval between two writes to the record, ms. */
   recordEveryMs?: number
@@ -20,7 +20,8 @@ export class RefusalReport {
   /** Counts that are not recorded yet, and counts that are not logged yet, by workspace and reason. */
   private unrecorded = new Map<string, Refused>()
   private unlogged = new Map<string, Refused>()
-  private readonly loggedMs = new Map<string, number>()
+  /** Kinds that have a line since the timer fired last. */
+  private readonly logged = new Set<string>()
   private recordTimer: NodeJS.Timeout | undefined
   private logTimer: NodeJS.Timeout | undefined
   private recording: Promise<void> = Promise.resolve()
@@ -38,29 +39,21 @@ export class RefusalReport {
       counts.set(key, { workspaceId, reason, count: (before?.count ?? 0) + 1, firstMs, lastMs: nowMs })
     }
     this.recordTimer ??= setTimeout(() => this.record(), this.options.recordEveryMs).unref()
-    this.logDue()
+    if (!this.logged.has(key)) this.logCount(key)
   }
 
-  /** Logs the lines that are due, and schedules the others. */
-  private logDue(): void {
-    const nowMs = this.options.now()
-    const dueMs = (key: string) => {
-      const loggedMs = this.loggedMs.get(key) ?? Number.NEGATIVE_INFINITY
-      // If the clock has been set back, waiting for the old time may take years, and timers run for less than a month.
-      return loggedMs > nowMs ? nowMs : loggedMs + this.options.logEveryMs
-    }
-    for (const [key, refused] of this.unlogged) {
-      if (dueMs(key) > nowMs) continue
-      this.unlogged.delete(key)
-      this.loggedMs.set(key, nowMs)
-      this.options.log(refused)
-    }
-    if (this.unlogged.size === 0 || this.logTimer) return
-    const nextMs = Math.min(...[...this.unlogged.keys()].map(dueMs))
-    this.logTimer = setTimeout(() => {
-      this.logTimer = undefined
-      this.logDue()
-    }, nextMs - nowMs).unref()
+  /** Logs the count of a kind. Until the timer fires, further refusals of this kind are only counted. */
+  private logCount(key: string): void {
+    this.options.log(this.unlogged.get(key)!)
+    this.unlogged.delete(key)
+    this.logged.add(key)
+    this.logTimer ??= setTimeout(() => this.logCounts(), this.options.logEveryMs).unref()
+  }
+
+  private logCounts(): void {
+    this.logTimer = undefined
+    this.logged.clear()
+    for (const key of [...this.unlogged.keys()]) this.logCount(key)
   }
 
   /** Writes the counts to the record. Counts that cannot be written are retried together with the next ones. */

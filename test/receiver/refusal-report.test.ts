@@ -2,7 +2,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { DAY } from '../../src/core/time.ts'
 import { RefusalReport } from '../../src/receiver/refusal-report.ts'
 import { type Refused, readRefused } from '../../src/spool/refusal-record.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
@@ -53,21 +52,6 @@ it('lines and records are written again by a timer', async () => {
   await expect.poll(async () => (await readRefused(home))[0]?.count, { timeout: 30_000 }).toBe(10)
   expect(lines.length).toBeLessThan(10)
   await report.close()
-})
-
-it('a clock that is set back by forty days delays no line, and sets no timer that fires at once', async () => {
-  const lines: Refused[] = []
-  let nowMs = Date.UTC(2026, 10, 22)
-  const options = { home: await temporaryHome(), log: (line: Refused) => lines.push(line), now: () => nowMs }
-  const report = new RefusalReport({ ...options, recordEveryMs: NEVER })
-  report.refuse('wrong-secret', 'ws')
-  nowMs -= 40 * DAY
-  report.refuse('wrong-secret', 'ws')
-  expect(lines.map(({ count }) => count)).toEqual([1, 1])
-  report.refuse('wrong-secret', 'ws')
-  expect(lines).toHaveLength(2)
-  await report.close()
-  expect(lines).toHaveLength(3)
 })
 
 it('refusals that a full disk does not accept are recorded with the next ones', async () => {
