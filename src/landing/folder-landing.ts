@@ -6,6 +6,7 @@ import { dirname, join, posix } from 'node:path'
 import { STREAMS } from '../catalog/resources/resources.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
+import { SECOND } from '../core/time.ts'
 import {
   ensureFile,
   entriesIn,
@@ -25,10 +26,9 @@ import { bytesBelow } from '../files/stored-bytes.ts'
 import type { StoredPage } from './bundle.ts'
 import { isSamePage, openBundles } from './compaction.ts'
 import { keepReserve, withReserve } from './disk-reserve.ts'
-import type { Landing, LandingStore, PageFile } from './landing.ts'
+import type { LandedFolder, LandedPage, Landing, LandingStore, PageFile } from './landing.ts'
 import { encodePage, headIn, memberBytes, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
-import { pageAddress } from './page-address.ts'
-import { landedFolders, pagesIn } from './page-folders.ts'
+import { pageAddress, parsePageName, streamFolder } from './page-address.ts'
 import { appendRun, readFullsDropped, readRuns } from './runs.ts'
 
 /** Opens the landing of a data folder. Creates nothing yet. */
@@ -85,23 +85,19 @@ interface ExpiredFolder {
 const fileOf = (root: string, workspaceId: string): string => join(root, pathSegment(workspaceId), 'expired.ndjson')
 
 /** Appends and syncs. @throws HOME_UNUSABLE */
-export async function recordExpired(
-  root: string,
-  workspaceId: string,
-  folders: readonly ExpiredFolder[],
-): Promise<void> {
+async function recordExpired(root: string, workspaceId: string, folders: readonly ExpiredFolder[]): Promise<void> {
   if (folders.length > 0) await appendJsonLines(fileOf(root, workspaceId), folders)
 }
 
 /** Number of pages of each expired folder. An expiry that was interrupted and repeated counts once. @throws HOME_UNUSABLE */
-export async function readExpired(root: string, workspaceId: string): Promise<Map<string, number>> {
+async function readExpired(root: string, workspaceId: string): Promise<Map<string, number>> {
   const pages = new Map<string, number>()
   for (const found of await readJsonLines<ExpiredFolder>(fileOf(root, workspaceId), 'folder'))
     pages.set(found.folder, Math.max(found.pages, pages.get(found.folder) ?? 0))
   return pages
 }
 
-export function openWorkspace(root: string, workspaceId: string): Landing {
+function openWorkspace(root: string, workspaceId: string): Landing {
   const own = pathSegment(workspaceId)
   const failedFolder = posix.join(own, 'failed')
   const stored = bytesBelow()
@@ -303,4 +299,77 @@ async function leftBehind(folder: string): Promise<string[]> {
     ),
   )
   return paths.filter((_, index) => old[index])
+}
+
+// The folders of landed pages: which there are, and which pages they hold.
+
+async function addressesBelow(root: string, folder: string): Promise<string[]> {
+  const entries = await entriesIn(join(root, folder))
+  const found = await Promise.all(
+    entries.map(entry => {
+      const address = posix.join(folder, entry.name)
+      // A folder that has a page's name is listed, so that reading it reports the fault instead of hiding a page.
+      return entry.isDirectory() && !parsePageName(entry.name) ? addressesBelow(root, address) : [address]
+    }),
+  )
+  return found.flat()
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const inLoadOrder = (a: LandedPage, b: LandedPage): number =>
+  a.window === b.window
+    ? a.generation - b.generation || a.sequence - b.sequence || compare(a.address, b.address)
+    : compare(a.window, b.window)
+
+/** The pages below these folders, in load order. Reads the files before the bundles: a page that moves while they are read is in one of them. */
+async function pagesIn(
+  root: string,
+  folders: readonly string[],
+  bundled: () => Promise<Iterable<string>>,
+): Promise<LandedPage[]> {
+  const files = (await Promise.all(folders.map(folder => addressesBelow(root, folder)))).flat()
+  return [...new Set([...files, ...(await bundled())])]
+    .flatMap(address => {
+      const parsed = parsePageName(address)
+      return parsed ? [{ address, ...parsed }] : []
+    })
+    .sort(inLoadOrder)
+}
+
+/** Folders read at a time. */
+const FOLDERS_AT_ONCE = 64
+
+async function inSlices<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const done: R[] = []
+  for (let start = 0; start < items.length; start += FOLDERS_AT_ONCE)
+    done.push(...(await Promise.all(items.slice(start, start + FOLDERS_AT_ONCE).map(work))))
+  return done
+}
+
+/** Some file systems store times in steps of two seconds: a folder that has just changed may change again with the same stamp. */
+const STAMP_SETTLES_MS = 10 * SECOND
+
+async function landedFolder(root: string, folder: string): Promise<LandedFolder> {
+  const { mtimeNs, mtimeMs } = await stat(join(root, folder), { bigint: true }).catch(cause => {
+    throw homeUnusable(join(root, folder), cause)
+  })
+  const stableFromMs = Number(mtimeMs) + STAMP_SETTLES_MS
+  return { folder, month: posix.basename(folder), stamp: String(mtimeNs), stableFromMs }
+}
+
+/** Lists the folders of agents and months, but not the pages in them. @throws HOME_UNUSABLE */
+async function landedFolders(root: string, workspaceId: string): Promise<LandedFolder[]> {
+  const foldersIn = async (folder: string): Promise<string[]> =>
+    (await entriesIn(join(root, folder)))
+      .filter(entry => entry.isDirectory())
+      .map(entry => posix.join(folder, entry.name))
+  const months: string[] = []
+  for (const stream of STREAMS) {
+    const top = streamFolder(workspaceId, stream, null)
+    // Conversations have a folder per agent, with months below it.
+    const parents = stream === 'conversations' ? await foldersIn(top) : [top]
+    months.push(...(await inSlices(parents, foldersIn)).flat())
+  }
+  return inSlices(months, folder => landedFolder(root, folder))
 }

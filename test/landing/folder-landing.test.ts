@@ -79,7 +79,7 @@ describe('a landed file', () => {
     ['in its body', (size: number) => size - 1],
     ['by its last member’s checksum', (size: number) => size - 8],
     ['exactly after its head', (_size: number, headBytes: number) => headBytes],
-    ['in its head', (_size: number, headBytes: number) => headBytes - 20],
+    ['in its head', (_size: number, headBytes: number) => headBytes - 200],
     ['to nothing', () => 0],
   ])('that was cut off %s is reported as corrupt, with its name', async (_where, keep) => {
     const { store, path } = await cut(keep)
@@ -87,14 +87,6 @@ describe('a landed file', () => {
     expect(error.code).toBe('LANDING_CORRUPT')
     expect(error.message).toContain(path)
     expect(error.facts.file).toContain(path)
-  })
-
-  it.each([
-    ['in its head', (_size: number, headBytes: number) => headBytes - 200],
-    ['to nothing', () => 0],
-  ])('that was cut off %s has no readable head', async (_where, keep) => {
-    const { store, path } = await cut(keep)
-    expect((await failureOf(store.head(path))).code).toBe('LANDING_CORRUPT')
   })
 
   it('is reported as corrupt if any bit of its body has flipped, and only then', async () => {
@@ -132,18 +124,6 @@ describe('the list', () => {
     await mkdir(join(home, 'landing', 'ws'), { recursive: true })
     await writeFile(join(home, 'landing', 'ws', 'conversations'), 'a file where a folder should be')
     expect((await failureOf(openLanding(home).workspace('ws').list())).code).toBe('HOME_UNUSABLE')
-  })
-})
-
-describe('an expired month', () => {
-  it('is removed although someone has made a folder in it, which stays', async () => {
-    const { home, store } = await landing()
-    const page = await store.land(headOf(), bytes('{}'))
-    const folder = dirname(page)
-    await mkdir(join(landedFile(home, folder), '.snapshots'))
-    await store.expire([{ folder, pages: 1 }], { beforeMs: 0, nowMs: 7 })
-    expect(await store.list()).toEqual([])
-    expect(await readdir(landedFile(home, folder))).toEqual(['.snapshots'])
   })
 })
 

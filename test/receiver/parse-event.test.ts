@@ -71,24 +71,16 @@ describe('a secret', () => {
   })
 
   it('is stored in no encoding: not escaped in JSON inside a text, not in lower-case hexadecimal, not in base64', () => {
-    const secret = 'whsec-canary/8a1f+Ω=?>~'
-    const authenticateSecret = makeAuthenticator([{ id: 'ws', secrets: [secret] }])
-    const plain = 'whsec-canary/8a1f+=?>~'
-    const authenticatePlain = makeAuthenticator([{ id: 'ws', secrets: [plain] }])
-    const forms = (own: string) => [
-      `{"workspaceSecret":"${own.replaceAll('/', '\\/')}"}`,
-      encodeURIComponent(own).replace(/%../g, byte => byte.toLowerCase()),
-      ...['', 'u', 'us', 'user:'].flatMap(before =>
+    for (const own of ['whsec-canary/8a1f+Ω=?>~', 'whsec-canary/8a1f+=?>~']) {
+      const authenticateOwn = makeAuthenticator([{ id: 'ws', secrets: [own] }])
+      const encoded = ['', 'u', 'us', 'user:'].flatMap(before =>
         (['base64', 'base64url'] as const).map(way => Buffer.from(`${before}${own}\n`).toString(way)),
-      ),
-    ]
-    for (const [own, authenticate] of [
-      [secret, authenticateSecret],
-      [plain, authenticatePlain],
-    ] as const) {
-      for (const form of forms(own)) {
+      )
+      const escaped = `{"workspaceSecret":"${own.replaceAll('/', '\\/')}"}`
+      const lower = encodeURIComponent(own).replace(/%../g, byte => byte.toLowerCase())
+      for (const form of [escaped, lower, ...encoded]) {
         const body = Buffer.from(JSON.stringify({ workspaceSecret: own, messageContent: `it is ${form}!` }))
-        const { text, payload } = kept(parseEvent(body, null, authenticate))
+        const { text, payload } = kept(parseEvent(body, null, authenticateOwn))
         expect(text).not.toContain(form)
         expect(payload.messageContent).toMatch(/^it is .*\*\*\*.*!$/s)
         expect(text.replaceAll('\\', '')).not.toContain(own)
@@ -104,17 +96,9 @@ describe('a secret', () => {
     ['behind a key that occurs twice', '"a":{"password":"canary"},"a":{}'],
     ['beside a name', '"a":[{"key":"api\u00a0key","value":"canary"}]'],
     ['beside a name with an escape', '"a":[{"value":"canary","name":"author\\u0069zation"}]'],
-    ['in an entry of an audit log', '"a":[{"field":"nodes[n1].apiKey","oldValue":"canary"}]'],
     ['behind customer data', '"turns":[{"token":1}],"a":{"token":"canary"}'],
-    ['as a value', '"a":"sk-canary-0123456789"'],
     ['in a name', '"sk-canary-0123456789":1'],
-    ['in a list', '"a":["Bearer canary-0123456789"]'],
-    ['in an address', '"a":"https://canary:canary@example.com/?api_key=canary"'],
     ['in JSON', '"a":"\\n {\\"apiKey\\":\\"canary\\"}"'],
-    ['in a PEM', '"a":"-----BEGIN PRIVATE KEY-----\\ncanary\\n-----END PRIVATE KEY-----"'],
-    ['in the environment of a service', '"mcpServers":{"notes":{"env":{"NOTES_KEY":"canary"}}}'],
-    ['in a header', '"headers":[{"key":"X-Auth","value":"canary"}]'],
-    ['in a list of tokens', '"accessTokens":["canary"]'],
     ['in customer data, if it is the own secret', `"formData":{"a":"it is ${NEXT}","workspaceSecret":"canary"}`],
     ['beside a number that a double cannot hold', '"n":12345678901234567890,"apiKey":"canary"'],
   ])('is not stored %s', (_where, members) => {
@@ -129,10 +113,8 @@ describe('a secret', () => {
     ['after blanks', `{"a":1,"workspaceSecret"\n:\t"${NEXT}"}`],
     ['after a byte order mark', `\uFEFF{"workspaceSecret":"${NEXT}"}`],
     ['with escapes in its name', `{"a":1,"${escaped}":"${NEXT}"}`],
-    ['with one escape in its name', `{"workspace\\u0053ecret":"${NEXT}"}`],
     ['with escapes in its value', `{"workspaceSecret":"whsec-canary-next-77b\\u0030"}`],
     ['after its name in a text', `{"text":"\\"workspaceSecret\\":\\"x\\"","workspaceSecret":"${NEXT}"}`],
-    ['after its name as a value', `{"field":"workspaceSecret","workspaceSecret":"${NEXT}"}`],
     ['after a hundred others inside', `{"a":[${others(200, '{"workspaceSecret":"x"}')}],"workspaceSecret":"${NEXT}"}`],
     ['after a hundred others beside it', `{${others(200, '"workspaceSecret":"x"')},"workspaceSecret":"${NEXT}"}`],
     ['after others of other types', `{"workspaceSecret":null,"workspaceSecret":["x"],"workspaceSecret":"${NEXT}"}`],

@@ -1,36 +1,10 @@
 // The record of refused webhooks: counts and times, which survive restarts of the receivers that share it.
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
-import { addRefused, type Refused, readRefused, recordRefused, totalRefused } from '../../src/spool/refusal-record.ts'
+import { addRefused, readRefused, recordRefused, totalRefused } from '../../src/spool/refusal-record.ts'
 import { temporaryHome } from '../landing/temporary-home.ts'
-
-const refused = fc.record({
-  workspaceId: fc.constantFrom('one', 'two', null),
-  reason: fc.constantFrom('wrong-secret', 'too-large'),
-  count: fc.integer({ min: 1, max: 1_000 }),
-  firstMs: fc.integer({ min: 0, max: DAY / 2 }),
-})
-
-it('the record adds up by workspace and reason, whichever receiver counted', () => {
-  fc.assert(
-    fc.property(fc.array(refused), given => {
-      const all = given.map(one => ({ ...one, lastMs: one.firstMs }))
-      const sum = all.reduce<Refused[]>((before, one) => addRefused(before, [one]), [])
-      const keyOf = ({ workspaceId, reason }: Refused) => JSON.stringify([workspaceId, reason])
-      expect(new Set(sum.map(keyOf))).toEqual(new Set(all.map(keyOf)))
-      expect(sum.length).toBe(new Set(all.map(keyOf)).size)
-      for (const one of sum) {
-        const same = all.filter(other => keyOf(other) === keyOf(one))
-        expect(one.count).toBe(same.reduce((total, { count }) => total + count, 0))
-        expect(one.firstMs).toBe(Math.min(...same.map(({ firstMs }) => firstMs)))
-        expect(one.lastMs).toBe(Math.max(...same.map(({ lastMs }) => lastMs)))
-      }
-    }),
-  )
-})
 
 it('the record restarts after a day without a refusal, and keeps the earlier total', () => {
   const first = { workspaceId: 'one', reason: 'wrong-secret', count: 174, firstMs: 0, lastMs: 10 }
