@@ -103,7 +103,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     expect(report.requests).toBe((await there.served()).length)
     await expectTruth(there)
     const runs = await chain(handle.workflowId)
-    expect(runs.length).toBeGreaterThan(2)
+    expect(runs.length).toBeGreaterThan(1)
     const lengths = (await Promise.all(runs.map(each => each.describe()))).map(({ historyLength }) => historyLength)
     // Activities that are running when the server suggests to continue as new still complete, which adds events.
     expect(Math.max(...lengths)).toBeLessThan(2 * SUGGESTED_EVENTS)
