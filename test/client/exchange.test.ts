@@ -15,13 +15,10 @@ describe('Retry-After', () => {
     ['-5', null],
     ['NaN', null],
     ['1e400', HOUR],
-    ['99999999999999', HOUR],
-    [String('9'.repeat(400)), HOUR],
     ['1763671786', HOUR],
     ['3600', HOUR],
     ['3601', HOUR],
     ['Fri, 31 Dec 9999 23:59:59 GMT', HOUR],
-    ['Sat, 13 Sep 275760 00:00:00 GMT', HOUR],
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
     ['Sat, 13 Sep 275761 00:00:00 GMT', null],
     ['soon', null],
@@ -37,7 +34,6 @@ describe('Date', () => {
     [DATE, NOW],
     ['yesterday', null],
     ['Thu, 01 Jan 1970 00:00:00 GMT', null],
-    ['Sat, 13 Sep 275760 00:00:00 GMT', null],
     [undefined, null],
   ])('of %j is %j', (header, ms) => {
     expect(readServerDate(header)).toBe(ms)

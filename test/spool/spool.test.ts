@@ -1,7 +1,6 @@
 // A spool on a real disk: group commit, sealing, and what other processes read.
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { SpoolEvent } from '../../src/spool/event-line.ts'
 import { type SpoolFolders, spoolFolders } from '../../src/spool/folders.ts'
@@ -93,17 +92,12 @@ describe('segments', () => {
   })
 
   it('of several receivers lie side by side, with all events of each', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(2), { minLength: 1, maxLength: 40 }), async turns => {
-        const home = await temporaryHome()
-        const spools = [0, 1, 2].map(() => openSpool({ home, now: () => 1, sealAfterMs: 1_000, sealAfterBytes: 600 }))
-        const given = events(turns.length)
-        await Promise.all(given.map((event, index) => spools[turns[index]!]!.append(event)))
-        await Promise.all(spools.map(one => one.close()))
-        expect((await sealedIds(home)).sort()).toEqual(idsOf(given).sort())
-      }),
-      { numRuns: 15 },
-    )
+    const home = await temporaryHome()
+    const spools = [0, 1, 2].map(() => openSpool({ home, now: () => 1, sealAfterMs: 1_000, sealAfterBytes: 600 }))
+    const given = events(40)
+    await Promise.all(given.map((event, index) => spools[index % 3]!.append(event)))
+    await Promise.all(spools.map(one => one.close()))
+    expect((await sealedIds(home)).sort()).toEqual(idsOf(given).sort())
   })
 })
 

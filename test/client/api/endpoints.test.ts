@@ -1,7 +1,6 @@
 // Each endpoint against the sandbox: what succeeds, and the errors that the API document states.
 import { describe, expect, it } from 'vitest'
 import type { ConversationFields } from '../../../src/client/api/records/conversation.ts'
-import { ask } from '../../sandbox/caller.ts'
 import { failureOf } from '../vendor-fixture.ts'
 import { openApi } from './api-scene.ts'
 
@@ -69,16 +68,5 @@ describe('an export', () => {
     const selected = await api.exportConversations({ agentId, convoIds: [known.ID] })
     expect(selected.data.map(({ ID }) => ID)).toEqual([known.ID])
     expect(await api.exportConversations({ agentId, limit: 1, format: 'csv' })).toMatch(/^ID,|,ID,/)
-  })
-
-  it('is refused to a workspace that has never paid, and above the hourly limit', async () => {
-    const { api, ids, sandbox } = await openApi({ hourlyRequests: 2 })
-    const page = () => api.exportConversations({ agentId: ids.agents[0]!, limit: 1 })
-    await page()
-    await ask(sandbox, 'POST', '/_sandbox/conditions', { paid: false })
-    expect(await failureOf(page())).toMatchObject({ code: 'API_FORBIDDEN', facts: { status: 403 } })
-    const many = await failureOf(page())
-    expect(many).toMatchObject({ code: 'API_RATE_LIMITED', exitCode: 5, facts: { status: 429 } })
-    expect(many.facts.retryAfterMs).toBeGreaterThan(0)
   })
 })

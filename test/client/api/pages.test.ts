@@ -76,14 +76,6 @@ describe('agents and teams', () => {
     expect(teams).toEqual([{ ID: 't1' }])
     expect(cutOff).toBe('the vendor reports more entries and returns no new ones (1 of 3 listed)')
   })
-
-  it('of an organization are listed', async () => {
-    const { api, ids } = await openApi({ readings: { 'team-page': '1' } })
-    const orgId = ids.organizations[0]!
-    const { total } = await api.listTeams({ orgId })
-    const { teams, cutOff } = await allTeams(api, { orgId })
-    expect([teams.length, cutOff]).toEqual([total, null])
-  })
 })
 
 describe('the pages of an export', () => {

@@ -115,20 +115,6 @@ describe('a write', () => {
 })
 
 describe('a read', () => {
-  it('is repeated after a transient fault, but not after a 429', async () => {
-    const tools = json({ success: true, data: [] })
-    const { api, server } = await scriptedApi(json({ message: 'busy' }, 503), script.hangUp, tools)
-    expect((await api.listTools({ agentId: 'a1' })).data).toEqual([])
-    expect(server.requests).toHaveLength(3)
-    const limited = await scriptedApi(
-      json({ message: 'slow down', code: 'X', issues: [] }, 429, { 'retry-after': '7' }),
-    )
-    expect(await failureOf(limited.api.listVoices())).toMatchObject({
-      code: 'API_RATE_LIMITED',
-      facts: { retryAfterMs: 7_000, attempts: 1 },
-    })
-  })
-
   it('returns fields that are not documented, and refuses an answer without the documented list', async () => {
     const answer = { success: true, data: [{ id: 't1', name: 'n', brandNew: [1] }], later: true }
     const { api } = await scriptedApi(json(answer), json({ success: true, data: {} }))
