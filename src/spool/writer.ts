@@ -5,11 +5,10 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type FileHandle, link, open, unlink } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { compactTimestamp } from '../core/time.ts'
 import { makeFolder, syncFolder } from '../files/durable.ts'
-import { reserveDrainFailure } from './drain-failure.ts'
 import { type SpoolEvent, WriteBuffer } from './event-line.ts'
 import { type SpoolFolders, segmentName } from './folders.ts'
 
@@ -187,7 +186,6 @@ export class SpoolWriter {
     try {
       await makeFolder(open)
       await makeFolder(sealed)
-      await reserveDrainFailure(dirname(sealed))
     } catch (error) {
       this.ready = null
       throw error

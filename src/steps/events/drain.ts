@@ -15,14 +15,9 @@ import {
   packArchive,
   removeSegments,
 } from '../../spool/archive.ts'
-import {
-  clearDrainFailure,
-  type DrainFailure,
-  reserveDrainFailure,
-  writeDrainFailure,
-} from '../../spool/drain-failure.ts'
+import { clearDrainFailure, type DrainFailure, writeDrainFailure } from '../../spool/drain-failure.ts'
 import type { SpoolEvent } from '../../spool/event-line.ts'
-import { hasSpool, spoolFolder, spoolRoot } from '../../spool/folders.ts'
+import { spoolRoot } from '../../spool/folders.ts'
 import { archivedEvents } from '../../spool/read-archive.ts'
 import { damagedFiles, damageIn, keepDamaged, readSegment, type SegmentReading } from '../../spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../../spool/segments.ts'
@@ -238,7 +233,6 @@ export function spoolSteps(draining: DrainContext): SpoolSteps {
   }
   const drain = async (): Promise<DrainOutcome> => {
     const retries = failures.isDue
-    await failures.reserve()
     try {
       const { failures: met, ...outcome } = await drainOnce(retries)
       if (met.length > 0) await failures.failed(met[0])
@@ -315,7 +309,6 @@ export class DrainFailures {
   current: DrainFailure | null = null
   /** An earlier process may have left a record of its failure. */
   private mayBeKept = true
-  private isReserved = false
   private readonly home: string
   private readonly workspaceId: string
   private readonly now: () => number
@@ -329,12 +322,6 @@ export class DrainFailures {
   /** True where nothing fails or the retry is due. */
   get isDue(): boolean {
     return this.current === null || this.now() >= this.current.nextMs
-  }
-
-  /** Reserves disk space for the record of a failure, once there is a spool. */
-  async reserve(): Promise<void> {
-    if (this.isReserved || !hasSpool(this.home, this.workspaceId)) return
-    this.isReserved = await reserveDrainFailure(spoolFolder(this.home, this.workspaceId))
   }
 
   async failed(error: unknown): Promise<void> {
