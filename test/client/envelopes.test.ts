@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AGENTS } from '../../src/catalog/resources/agents.ts'
 import { readErrorEnvelope, readExportEnvelope, readResourceEnvelope } from '../../src/client/envelopes.ts'
-import { isCode } from '../../src/core/errors.ts'
 
 const USAGE = {
   periodKey: '2026-11',
@@ -103,10 +102,9 @@ describe('an export envelope', () => {
     [{ data: [], paging: { hasMore: 'canary' } }, /paging\.hasMore/],
     [{ data: [], hasMore: false, success: false }, /success/],
   ])('is a protocol error that names the bad field: %j', (body, named) => {
-    const fault = thrownBy(() => readExportEnvelope(body))
-    expect(isCode(fault, 'API_PROTOCOL')).toBe(true)
-    expect(String(fault)).toMatch(named)
-    expect(String(fault)).not.toContain('canary')
+    const read = () => readExportEnvelope(body)
+    expect(read).toThrow(expect.objectContaining({ code: 'API_PROTOCOL', message: expect.stringMatching(named) }))
+    expect(read).not.toThrow(/canary/)
   })
 })
 
@@ -136,12 +134,8 @@ describe('an agent search envelope', () => {
   })
 
   it('is a protocol error without any list', () => {
-    expect(
-      isCode(
-        thrownBy(() => readResourceEnvelope(AGENTS, { data: [] })),
-        'API_PROTOCOL',
-      ),
-    ).toBe(true)
+    const read = () => readResourceEnvelope(AGENTS, { data: [] })
+    expect(read).toThrow(expect.objectContaining({ code: 'API_PROTOCOL' }))
   })
 })
 
@@ -156,12 +150,3 @@ describe('an error envelope', () => {
     expect(readErrorEnvelope(body)).toEqual({ message: null, code: null, issues: [] })
   })
 })
-
-function thrownBy(run: () => unknown): unknown {
-  try {
-    run()
-  } catch (error) {
-    return error
-  }
-  return undefined
-}

@@ -1,4 +1,4 @@
-// The generated part of an agent's audit log (section 2.4): its creation, changes by users, and migrations. The newest entry of a field
+// The generated part of an agent's audit log (section 2.4): its creation, and changes by users. The newest entry of a field
 // has the value that the agent's record has now; each earlier entry has another one.
 import { DAY, SECOND } from '../../../core/time.ts'
 import { Draw, mix, PURPOSE } from '../random.ts'
@@ -12,7 +12,7 @@ export interface AuditEntry {
   field: string
   oldValue: string
   newValue: string
-  source: 'user_update' | 'template_clone' | 'agent_clone' | 'system_migration'
+  source: 'user_update' | 'template_clone' | 'agent_clone'
   actor: string
   /** Unix seconds. */
   ts: number
@@ -57,14 +57,11 @@ const FIELDS = [
   'tools[Order lookup].fields',
 ] as const
 
-/** Migrations of all agents, one per interval. */
-const MIGRATION_MS = 20 * DAY
-
 /** Returns the entries until now, oldest first. */
 export function generatedEntries(audited: Audited): AuditEntry[] {
   const { renamedMs, nowMs } = audited
   const renamings = renamedMs.filter(ms => ms <= nowMs).map(ms => renaming(audited, ms))
-  return [...changesBeforeStart(audited), ...migrations(audited), ...renamings].sort((a, b) => a.ts - b.ts)
+  return [...changesBeforeStart(audited), ...renamings].sort((a, b) => a.ts - b.ts)
 }
 
 interface Save extends Pick<AuditEntry, 'source' | 'actor'> {
@@ -102,21 +99,6 @@ function savesOf({ seed, agent, record, variables, startMs }: Audited): Save[] {
     fields: draw.several(fields, 4),
   }))
   return [...saves.sort((a, b) => b.ms - a.ms), { ms: createdMs, ...creation, fields }]
-}
-
-function migrations({ record, nowMs }: Audited): AuditEntry[] {
-  const first = Math.ceil((record.createdAtUNIX * SECOND) / MIGRATION_MS)
-  const count = Math.max(0, Math.floor(nowMs / MIGRATION_MS) - first + 1)
-  return Array.from({ length: count }, (_, place) => first + place).flatMap(version => {
-    const ts = Math.floor((version * MIGRATION_MS) / SECOND)
-    const change = { agentId: record.ID, source: 'system_migration' as const, actor: 'system', ts }
-    return ['schemaVersion', 'nodes[greeting].runtime'].map(field => ({
-      ...change,
-      field,
-      oldValue: `v3.${version - 1}`,
-      newValue: `v3.${version}`,
-    }))
-  })
 }
 
 const renaming = ({ record, titleAt }: Audited, ms: number): AuditEntry => ({

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { Slots } from '../../src/client/http/attempts.ts'
+import { backoffMs, Slots } from '../../src/client/http/attempts.ts'
 
 describe('slots', () => {
   it('serve in the order of arrival, and free a slot when the work fails', async () => {
@@ -37,5 +37,12 @@ describe('slots', () => {
     await first
     expect(await third).toBe('third')
     expect(await slots.run(async () => 'free')).toBe('free')
+  })
+})
+
+describe('the wait between attempts', () => {
+  it('doubles from half a second up to twenty seconds', () => {
+    const longest = [1, 2, 3, 4, 5, 6, 7, 50].map(attempt => backoffMs(attempt, 1))
+    expect(longest).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000])
   })
 })
