@@ -12,7 +12,6 @@ import { type Style, styleOf, type TextStyle } from '../terminal/style.ts'
 import { allWebhooks, api, clock, exports, token, webhooks } from './access.ts'
 import { type Check, fail, inWarehouse, type Outcome, ok, outcomesOf, type Setup, skip } from './check.ts'
 import {
-  agents,
   dataFolder,
   gaps,
   landing,
@@ -47,7 +46,6 @@ const CHECKS: readonly [name: string, check: Check][] = [
   ['quarantine', inWarehouse(quarantine)],
   ['loads', inWarehouse(loads)],
   ['gaps', inWarehouse(gaps)],
-  ['agents', inWarehouse(agents)],
   ['service levels', inWarehouse(serviceLevels)],
   ['workspaces', inWarehouse(unconfigured)],
   ['targets', targets],

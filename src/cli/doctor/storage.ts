@@ -5,7 +5,6 @@ import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { quoteText } from '../../catalog/layout.ts'
 import { STREAMS } from '../../catalog/resources/resources.ts'
-import { isSegment } from '../../client/address.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { ServiceLevel } from '../../core/response-rules.ts'
@@ -224,15 +223,6 @@ export const gaps = eachWorkspace(async ({ id }, { rows, nowMs }) =>
     warn(gapText(gap), 'Syncs request it again after that time. Show the error to the vendor.'),
   ),
 )
-
-/** Warns of agents whose id cannot be part of a URL. */
-export const agents: Check = async ({ rows }) => {
-  const known = await rows<{ id: string }>('SELECT DISTINCT agent_id AS id FROM agents ORDER BY id')
-  const unusable = known.filter(({ id }) => !isSegment(id)).map(({ id }) => JSON.stringify(id))
-  if (unusable.length === 0) return []
-  const hint = 'Report it to the vendor: an id must not be "." or ".." or contain NUL. All other agents are exported.'
-  return warn(`not exported, since their ids cannot be part of a URL: ${unusable.join(', ')}`, hint)
-}
 
 /** Warns of agents in service levels that are most likely mistyped: these rules apply to no conversation of theirs. */
 export const serviceLevels = eachWorkspace(async ({ id, responseRules }, { rows }) => {
