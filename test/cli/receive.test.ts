@@ -1,7 +1,9 @@
 // `convohouse receive` as users run it.
+import { once } from 'node:events'
 import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
@@ -141,22 +143,14 @@ it('the receiver needs a secret and a free address', async () => {
     env: { T: TOKEN, CONVOHOUSE_WEBHOOK_SECRET: SECRET },
   })
   expect([unnamed.code, unnamed.stderr]).toEqual([2, expect.stringContaining('→ Add `webhooks:')])
-  const secret = { CONVOHOUSE_WEBHOOK_SECRET: SECRET }
-  const first = start(['receive', '--port', '0', '--json'], { env: env(home, secret) })
-  const { port } = new URL((await firstLine(first)).url)
-  const second = await inProcess(['receive', '--port', port], { env: env(home, secret) })
-  expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
-  expect(second.stderr).toContain(`127.0.0.1:${port}`)
-  const config = join(await temporaryFolder(), 'convohouse.yaml')
-  const workspace = {
-    id: 'ws_demo',
-    apiUrl: 'http://127.0.0.1:1',
-    token: { env: 'T' },
-    webhooks: { secrets: [{ env: 'S' }] },
-  }
-  await writeFile(config, JSON.stringify({ webhooks: { port: Number(port) }, workspaces: [workspace] }))
-  const up = await start(['up', '--config', config], { env: { T: TOKEN, S: SECRET } }).ended
-  expect([up.code, up.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
+  const occupant = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void occupant.close())
+  await once(occupant, 'listening')
+  const { port } = occupant.address() as AddressInfo
+  const options = { env: env(home, { CONVOHOUSE_WEBHOOK_SECRET: SECRET }) }
+  const occupied = await inProcess(['receive', '--port', String(port)], options)
+  expect([occupied.code, occupied.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
+  expect(occupied.stderr).toContain(`127.0.0.1:${port}`)
 })
 
 it('the receiver is part of `up` if a workspace has a secret, reloads its secrets at SIGHUP there, too, and a second `up` reports which process holds the warehouse', async () => {

@@ -65,53 +65,36 @@ const of = (metric: string): string => `convohouse_${metric}{${WS}}`
 const ws = { workspace: 'ws_1' }
 const bi = { target: 'bi' }
 
-/** Series that make each alert fire, and the alert's labels; absence is tested separately. */
-const TRIGGERS: Record<string, { series: Series; labels: Labels }[]> = {
-  ConvohouseProcessAbsent: [
-    {
-      series: { ...HEALTHY, 'convohouse_process_info{role="worker-export"}': vanished(1) },
-      labels: { role: 'worker-export' },
-    },
+type Trigger = [alert: string, series: string, values: string, labels: Labels]
+
+/** Changes of one series that make each alert fire, and the alert's labels; absence is tested separately. */
+const TRIGGERS: Trigger[] = [
+  ['ConvohouseProcessAbsent', 'convohouse_process_info{role="worker-export"}', vanished(1), { role: 'worker-export' }],
+  [
+    'ConvohouseWorkspaceAbsent',
+    'convohouse_workspace_info{workspace="ws_2",webhooks="false"}',
+    vanished(1),
+    { workspace: 'ws_2' },
   ],
-  ConvohouseWorkspaceAbsent: [
-    {
-      series: { ...HEALTHY, 'convohouse_workspace_info{workspace="ws_2",webhooks="false"}': vanished(1) },
-      labels: { workspace: 'ws_2' },
-    },
+  ['ConvohouseHeadOld', of('head_age_seconds'), GROWING, ws],
+  ['ConvohouseNoSuccess', of('last_success_timestamp_seconds'), steady(60), ws],
+  ['ConvohouseWebhooksRefused', REFUSED, '0x94 1x1', { ...ws, reason: 'wrong-secret' }],
+  ['ConvohouseIngestStalled', of('events_waiting_seconds'), GROWING, ws],
+  ['ConvohouseQuotaNearlyUsed', of('quota_used_sessions'), steady(45_500), ws],
+  ['ConvohouseQuotaNearlyUsed', of('quota_projected_sessions'), steady(50_001), ws],
+  ['ConvohouseOverage', of('quota_overage_packs'), steady(1), ws],
+  ['ConvohouseQuarantineGrows', of('quarantined_records'), '7x90 8x5', ws],
+  ['ConvohouseDiskLow', 'convohouse_disk_free_bytes', steady(1e9), {}],
+  ['ConvohouseTargetOld', 'convohouse_target_lag_seconds{target="bi"}', GROWING, bi],
+  [
+    'ConvohousePublicationsFail',
+    'convohouse_target_failing_attempts{target="bi",code="TARGET_UNUSABLE"}',
+    steady(3),
+    { ...bi, code: 'TARGET_UNUSABLE' },
   ],
-  ConvohouseHeadOld: [{ series: { ...HEALTHY, [of('head_age_seconds')]: GROWING }, labels: ws }],
-  ConvohouseNoSuccess: [{ series: { ...HEALTHY, [of('last_success_timestamp_seconds')]: steady(60) }, labels: ws }],
-  ConvohouseWebhooksRefused: [
-    { series: { ...HEALTHY, [REFUSED]: '0x94 1x1' }, labels: { ...ws, reason: 'wrong-secret' } },
-  ],
-  ConvohouseIngestStalled: [{ series: { ...HEALTHY, [of('events_waiting_seconds')]: GROWING }, labels: ws }],
-  ConvohouseQuotaNearlyUsed: [
-    { series: { ...HEALTHY, [of('quota_used_sessions')]: steady(45_500) }, labels: ws },
-    { series: { ...HEALTHY, [of('quota_projected_sessions')]: steady(50_001) }, labels: ws },
-  ],
-  ConvohouseOverage: [{ series: { ...HEALTHY, [of('quota_overage_packs')]: steady(1) }, labels: ws }],
-  ConvohouseQuarantineGrows: [{ series: { ...HEALTHY, [of('quarantined_records')]: '7x90 8x5' }, labels: ws }],
-  ConvohouseDiskLow: [{ series: { ...HEALTHY, convohouse_disk_free_bytes: steady(1e9) }, labels: {} }],
-  ConvohouseTargetOld: [{ series: { ...HEALTHY, 'convohouse_target_lag_seconds{target="bi"}': GROWING }, labels: bi }],
-  ConvohousePublicationsFail: [
-    {
-      series: { ...HEALTHY, 'convohouse_target_failing_attempts{target="bi",code="TARGET_UNUSABLE"}': steady(3) },
-      labels: { ...bi, code: 'TARGET_UNUSABLE' },
-    },
-  ],
-  ConvohouseChecksFail: [
-    {
-      series: { ...HEALTHY, 'convohouse_checks{severity="error",outcome="failed"}': steady(1) },
-      labels: { severity: 'error' },
-    },
-  ],
-  ConvohouseModelsFail: [
-    {
-      series: { ...HEALTHY, 'convohouse_models{outcome="failed"}': steady(1) },
-      labels: { outcome: 'failed' },
-    },
-  ],
-}
+  ['ConvohouseChecksFail', 'convohouse_checks{severity="error",outcome="failed"}', steady(1), { severity: 'error' }],
+  ['ConvohouseModelsFail', 'convohouse_models{outcome="failed"}', steady(1), { outcome: 'failed' }],
+]
 
 /** The series whose absence triggers each alert, and the alert's labels then. */
 const ABSENT: Record<string, { metric: string; labels: Labels }> = {
@@ -195,10 +178,13 @@ await describeWithPromtool('the example alerts', promtool => {
   })
 
   it('fire, each for its own problem and only for its workspace', async () => {
-    expect(Object.keys(TRIGGERS).sort()).toEqual(rules.map(({ alert }) => alert).sort())
-    const cases = Object.entries(TRIGGERS).flatMap(([alert, triggers]) =>
-      triggers.map(({ series, labels }) => ({ name: alert, series, firing: { [alert]: [labels] } })),
-    )
+    const alerts = rules.map(({ alert }) => alert).sort()
+    expect([...new Set(TRIGGERS.map(([alert]) => alert))].sort()).toEqual(alerts)
+    const cases = TRIGGERS.map(([alert, metric, values, labels]) => ({
+      name: alert,
+      series: { ...HEALTHY, [metric]: values },
+      firing: { [alert]: [labels] },
+    }))
     // `ws_2` has no other series and no webhooks: all alerts about its absent series fire, except those about webhooks.
     const {
       ConvohouseWebhooksRefused: _,
