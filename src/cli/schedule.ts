@@ -25,7 +25,7 @@ import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag, checkTogether, type SyncFlags } from './flags/sync-flags.ts'
 import { invalidFlag, moment, whole } from './flags/values.ts'
 import { syncOnTemporal } from './sync/on-temporal.ts'
-import { type GridOptions, grid, gridOnStdout } from './terminal/columns.ts'
+import { grid, gridOnStdout } from './terminal/columns.ts'
 import { noWorkerText } from './terminal/notes.ts'
 import { log, print, printJson } from './terminal/print.ts'
 
@@ -150,7 +150,14 @@ export async function runList(flags: ScheduleFlags): Promise<void> {
   const all: ScheduleStatus[] = []
   await eachChosen(flags, async ({ client, workspace }) => void all.push(await statusOf(client, workspace.id)))
   if (flags.json) return all.forEach(printJson)
-  print(...scheduleLines(all, Date.now(), gridOnStdout()))
+  const nowMs = Date.now()
+  print(
+    ...grid(
+      COLUMNS,
+      all.map(status => row(status, nowMs)),
+      gridOnStdout(),
+    ),
+  )
 }
 
 /** Warns if no worker polls the queue: the run then waits on the server. */
@@ -227,14 +234,6 @@ function row(status: ScheduleStatus, nowMs: number): string[] {
   const nextText = paused ? '' : timeText(next)
   return [workspaceId, when.map(whenText).join(', '), stateText(schedule), nextText, ...run, count(ticks)]
 }
-
-/** The schedules as lines of a table. */
-const scheduleLines = (all: readonly ScheduleStatus[], nowMs: number, options: GridOptions = {}): string[] =>
-  grid(
-    COLUMNS,
-    all.map(status => row(status, nowMs)),
-    options,
-  )
 
 export interface BackfillFlags extends ScheduleFlags {
   /** ms since the epoch. */
