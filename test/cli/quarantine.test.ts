@@ -43,7 +43,7 @@ async function app(): Promise<{ env: Record<string, string>; file: string }> {
 const json = async (ended: Promise<Ended>) => JSON.parse((await ended).stdout)
 
 describe('quarantine', () => {
-  it('lists the records that could not be loaded, with reasons and times', async () => {
+  it('lists the records that could not be loaded, with reasons, and shows each byte for byte, by its id or its position', async () => {
     const { env, file } = await app()
     const { quarantined } = await json(inProcess(['quarantine', 'list', '--json'], { env }))
     expect(quarantined).toMatchObject([
@@ -56,11 +56,6 @@ describe('quarantine', () => {
     expect((await inProcess(['quarantine', 'list', '-w', 'other'], { env })).stdout).toContain(
       'No record is quarantined',
     )
-  })
-
-  it('shows a record byte for byte, by its id or its position, with the reason on standard error', async () => {
-    const { env, file } = await app()
-    const { quarantined } = await json(inProcess(['quarantine', 'list', '--json'], { env }))
     for (const name of [quarantined[0].id, `${file}#2`]) {
       const shown = await inProcess(['quarantine', 'show', name], { env })
       expect(shown).toMatchObject({ code: 0, stdout: `${NO_ID}\n` })

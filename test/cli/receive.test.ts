@@ -1,6 +1,6 @@
 // `convohouse receive` as users run it.
 import { once } from 'node:events'
-import { chmod, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -62,9 +62,9 @@ it('the receiver reloads its secrets at SIGHUP: no event is refused meanwhile, a
   const running = start(['receive', '--port', '0', '--json', '--config', path], { env: { T: TOKEN } })
   const { url } = await firstLine(running)
   let sent = 0
-  const post = async (workspaceSecret: string, size = 0) => {
+  const post = async (workspaceSecret: string) => {
     sent += 1
-    const event = { event: 'webhook_test', createdAt: sent, message: 'x'.repeat(size), workspaceSecret }
+    const event = { event: 'webhook_test', createdAt: sent, workspaceSecret }
     return (await fetch(`${url}/webhooks`, { method: 'POST', body: JSON.stringify(event) })).status
   }
   const hangUp = async () => {
@@ -72,18 +72,18 @@ it('the receiver reloads its secrets at SIGHUP: no event is refused meanwhile, a
     running.process.kill('SIGHUP')
     return (await reloading).workspaces
   }
-  expect([await post(SECRET), await post(SECRET, 300_000), await post(NEXT)]).toEqual([200, 200, 401])
+  expect([await post(SECRET), await post(NEXT)]).toEqual([200, 401])
 
   await configure('now', 'next')
   const reloading = hangUp()
   const meanwhile = await Promise.all(Array.from({ length: 40 }, () => post(SECRET)))
   expect(new Set(meanwhile)).toEqual(new Set([200]))
   expect(await reloading).toEqual([{ id: 'ws_demo', secrets: 2 }])
-  expect([await post(SECRET), await post(NEXT), await post(NEXT, 300_000)]).toEqual([200, 200, 200])
+  expect([await post(SECRET), await post(NEXT)]).toEqual([200, 200])
 
   await configure('next')
   expect(await hangUp()).toEqual([{ id: 'ws_demo', secrets: 1 }])
-  expect([await post(SECRET), await post(SECRET, 300_000), await post(NEXT)]).toEqual([401, 401, 200])
+  expect([await post(SECRET), await post(NEXT)]).toEqual([401, 200])
 
   await configure('nowhere')
   running.process.kill('SIGHUP')
@@ -156,10 +156,8 @@ it('the receiver needs a secret and a free address', async () => {
 it('the receiver is part of `up` if a workspace has a secret, reloads its secrets at SIGHUP there, too, and a second `up` reports which process holds the warehouse', async () => {
   const { sandbox } = await scene({ conversations: 20 })
   const folder = await temporaryFolder()
-  // Makes Temporal unavailable: the PATH contains only Node, and a file stands where the cache folder would be.
+  // Makes Temporal unavailable: the PATH contains only Node.
   await symlink(process.execPath, join(folder, 'node'))
-  await writeFile(join(folder, 'cache'), '')
-  await chmod(join(folder, 'cache'), 0o400)
   const NEXT = 'whsec-canary-next'
   const config = join(folder, 'convohouse.yaml')
   const configure = (webhooks: { port: number }, ...names: string[]) => {
@@ -168,7 +166,7 @@ it('the receiver is part of `up` if a workspace has a secret, reloads its secret
     return writeFile(config, JSON.stringify({ webhooks, workspaces: [workspace] }))
   }
   await configure({ port: 0 }, 'S')
-  const kept = { PATH: folder, XDG_CACHE_HOME: join(folder, 'cache'), T: TOKEN, S: SECRET, NEXT }
+  const kept = { PATH: folder, T: TOKEN, S: SECRET, NEXT }
   const running = start(['up', '--every', '1h', '--config', config], { env: kept })
   let logged = ''
   running.process.stderr!.on('data', text => {

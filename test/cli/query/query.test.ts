@@ -35,14 +35,6 @@ describe('query', () => {
     })
   })
 
-  it('answers in json', async () => {
-    const { stdout } = await inProcess(['query', SQL, '--format', 'json'], { env })
-    expect(JSON.parse(stdout)).toEqual([
-      { n: 0, x: 'a0' },
-      { n: 1, x: 'a1' },
-    ])
-  })
-
   it('accepts SQL that begins with a comment, with flags before or after it', async () => {
     const answers = (...args: string[]) => inProcess(['query', ...args], { env })
     const [eight, nine] = ['-- why\nSELECT 8 AS n', '--why\nSELECT 9 AS n']
