@@ -1,12 +1,13 @@
 // A delta that does not fit into the memory of the target's process becomes a refill.
 import { expect, it } from 'vitest'
+import { isDeep } from '../tier.ts'
 import { landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { newTarget, publishTo, SETTINGS } from './published.ts'
 
 const app = temporaryWarehouse()
 
-it('a snapshot whose process has too little memory for the changes is written from empty', async () => {
+it.runIf(isDeep)('a snapshot whose process has too little memory for the changes is written from empty', async () => {
   const place = app.workspace()
   const target = newTarget(app.home)
   const settings = { ...SETTINGS, memoryLimit: '64MB' }
