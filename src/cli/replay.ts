@@ -12,7 +12,6 @@ import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
 import { log, print, printJsonLine } from './terminal/print.ts'
 import { stopOnSignals } from './terminal/signals.ts'
-import { isTerminal } from './terminal/style.ts'
 import { letYoungSpaceGrow } from './young-space.ts'
 
 export const define = (command: Command): Command =>
@@ -51,27 +50,15 @@ const LINE_EVERY_MS = 5 * SECOND
 const progressLine = ({ workspaceId, files, of, records }: ReplayProgress): string =>
   `${workspaceId}: ${count(files)} of ${counted(of, 'page')}, ${counted(records, 'record')}`
 
-/** Reports progress: redrawn on a terminal, a line every five seconds elsewhere, or as JSON. */
-async function progressReporter(
-  json: boolean,
-): Promise<{ report: (progress: ReplayProgress) => void; end: () => void }> {
-  if (json) return { report: progress => printJsonLine({ kind: 'progress', ...progress }), end: () => {} }
-  if (isTerminal(process.stderr)) {
-    const { createLogUpdate } = await import('log-update')
-    const draw = createLogUpdate(process.stderr)
-    const end = () => {
-      draw.clear()
-      draw.done()
-    }
-    return { report: progress => draw(progressLine(progress)), end }
-  }
+/** Reports progress: as a line every five seconds, or as JSON. */
+function progressReporter(json: boolean): (progress: ReplayProgress) => void {
+  if (json) return progress => printJsonLine({ kind: 'progress', ...progress })
   let lastLineMs = Date.now()
-  const report = (progress: ReplayProgress) => {
+  return progress => {
     if (Date.now() - lastLineMs < LINE_EVERY_MS) return
     lastLineMs = Date.now()
     log(progressLine(progress))
   }
-  return { report, end: () => {} }
 }
 
 const summary = (report: ReplayReport, tookMs: number): string[] => [
@@ -126,7 +113,7 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
   const { allowIncomplete = false, dropExpired = false } = flags
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)
-  const { report: onProgress, end } = await progressReporter(flags.json === true)
+  const onProgress = progressReporter(flags.json === true)
   const stop = stopOnSignals()
   const hadWarehouse = existsSync(warehouseFile(config.home))
   const begunMs = Date.now()
@@ -135,7 +122,6 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
     const report = await replay({
       ...{ config: { ...config, workspaces }, onProgress, signal, allowIncomplete, dropExpired },
     })
-    end()
     const tookMs = Date.now() - begunMs
     if (flags.json) printJsonLine({ kind: 'report', ...report, durationMs: tookMs })
     else print(...summary(report, tookMs))
@@ -145,7 +131,6 @@ export async function runReplay(flags: ReplayFlags): Promise<void> {
   } catch (error) {
     throw stop.stopping.aborted ? stopped(error) : error
   } finally {
-    end()
     stop.release()
   }
 }

@@ -55,14 +55,4 @@ describe('a list of conversations', () => {
       }),
     )
   })
-
-  it('of plain words is read back without quotes or a header', () => {
-    const word = fc.stringMatching(/^[\w-]{1,12}$/).filter(each => !/^(conv|id)/i.test(each.replace(/[_-]/g, '')))
-    fc.assert(
-      fc.property(fc.array(fc.record({ agentId: fc.option(word), id: word })), all => {
-        const content = all.map(({ agentId, id }) => (agentId === null ? id : `${agentId},${id}`)).join('\n')
-        expect(parseIds(content)).toEqual(all.map((one, index) => ({ ...one, line: index + 1 })))
-      }),
-    )
-  })
 })
