@@ -237,6 +237,7 @@ describe('voices', () => {
 
   it.each([
     ['language=en', 'language', ['en-AU', 'en-GB', 'en-IN', 'en-US']],
+    ['language=English', 'language', ['en-AU', 'en-GB', 'en-IN', 'en-US']],
     ['language=xx', 'language', []],
     ['gender=F', 'gender', ['female']],
     ['gender=Masculine', 'gender', ['male']],

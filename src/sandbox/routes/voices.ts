@@ -61,6 +61,8 @@ function failure(provider: Provider) {
   return { provider, error: errors[PROVIDERS.indexOf(provider) % errors.length]! }
 }
 
+const LANGUAGE_NAMES = new Intl.DisplayNames('en', { type: 'language' })
+
 interface Filters {
   language: string | undefined
   gender: string | undefined
@@ -71,5 +73,10 @@ function isMatch({ filters }: Voice, { language, gender, accent }: Filters): boo
   // The first letter tells: `m`, `male` and `masculine` are the same.
   if (gender !== undefined && filters.gender?.[0] !== gender[0]!.toLowerCase()) return false
   if (accent !== undefined && !filters.accent?.toLowerCase().includes(accent.toLowerCase())) return false
-  return language === undefined || filters.language?.toLowerCase().startsWith(language.toLowerCase()) === true
+  return language === undefined || speaks(filters.language ?? '', language.toLowerCase())
+}
+
+/** True if a tag begins with the wanted code or tag, or has the wanted English name. */
+function speaks(tag: string, wanted: string): boolean {
+  return tag.toLowerCase().startsWith(wanted) || LANGUAGE_NAMES.of(tag.split('-')[0]!)?.toLowerCase() === wanted
 }
