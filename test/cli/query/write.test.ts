@@ -18,8 +18,7 @@ afterAll(() => {
   instance.closeSync()
 })
 
-const run = (sql: string, maxRows?: number) =>
-  runQuery({ connection, sql, timeoutMs: 20_000, ...(maxRows !== undefined && { maxRows }) })
+const run = (sql: string) => runQuery({ connection, sql, timeoutMs: 20_000 })
 
 describe('a format', () => {
   const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 80, hasColors: () => false })
@@ -76,13 +75,5 @@ describe('writing', () => {
       const written = writeResult({ result: await run(LATE), format, to: new PassThrough().resume() })
       await expect(written).rejects.toMatchObject({ code: 'SQL_INVALID' })
     }
-  })
-
-  it('reports that rows were cut off', async () => {
-    const to = new PassThrough().resume()
-    expect(await writeResult({ result: await run('FROM range(9)', 5), format: 'csv', to })).toEqual({
-      rows: 5,
-      truncated: true,
-    })
   })
 })
