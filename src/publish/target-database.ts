@@ -10,7 +10,7 @@ import { ConvohouseError, isCode } from '../core/errors.ts'
 import { makeFolder } from '../files/durable.ts'
 import { destinationOf } from '../files/links.ts'
 import { statementsOn, type Writer } from '../warehouse/connection.ts'
-import { isLocked, messageOf } from '../warehouse/fault.ts'
+import { isLocked, isStub, messageOf } from '../warehouse/fault.ts'
 import type { ExtensionPlaces, TargetSettings } from './target-port.ts'
 
 export type TargetDatabase = Pick<Writer, 'run' | 'rows'>
@@ -84,11 +84,14 @@ const foreignLock = (file: string, cause: unknown): ConvohouseError =>
 export async function lockTarget(database: TargetDatabase, path: string, file = `${path}.lock`): Promise<void> {
   try {
     await makeFolder(dirname(file))
-    const isNew = !existsSync(file)
-    await database.run(`ATTACH ${quoteText(file)} AS target_lock`).catch(async cause => {
-      // On a full disk, DuckDB leaves a file that it cannot open afterwards.
-      if (isNew && !isLocked(cause)) await rm(file, { force: true })
-      throw isLocked(cause) || diskErrorCode(cause) !== null ? cause : foreignLock(file, cause)
+    const attach = () => database.run(`ATTACH ${quoteText(file)} AS target_lock`)
+    await attach().catch(async cause => {
+      if (isLocked(cause)) throw cause
+      // A kill or a full disk cut the file off while DuckDB created it.
+      if (!(await isStub(file).catch(() => false)))
+        throw diskErrorCode(cause) === null ? foreignLock(file, cause) : cause
+      await rm(file, { force: true })
+      await attach()
     })
   } catch (cause) {
     throw targetError(path, cause, LOCK_HINT)

@@ -1,5 +1,6 @@
 // Translates DuckDB's errors about the warehouse file: a disk error, a damaged file, or a file that another process holds. DuckDB has no
 // error codes, so they are recognised by their text.
+import { readFile, stat } from 'node:fs/promises'
 import { diskErrorCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
@@ -71,4 +72,14 @@ export function openingError(file: string, cause: unknown): ConvohouseError {
       cause,
     })
   )
+}
+
+/** The size of DuckDB's headers. A shorter file holds no data: a full disk or a kill left it behind while it was created. */
+const HEADER_BYTES = 3 * 4096
+
+/** True for a file that is empty, or cut off within DuckDB's headers. Any other file is not ours to remove. */
+export async function isStub(file: string): Promise<boolean> {
+  const { size } = await stat(file)
+  if (size >= HEADER_BYTES) return false
+  return size === 0 || (await readFile(file)).toString('latin1', 8, 12) === 'DUCK'
 }

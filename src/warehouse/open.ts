@@ -8,7 +8,7 @@
 // smaller groups a load is compressed once, in parallel, straight into the file: twenty thousand conversations with their child rows took
 // 1.7 s instead of 3.5 s, in files of the same size.
 import { existsSync } from 'node:fs'
-import { readFile, rm, stat } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
@@ -16,7 +16,7 @@ import { homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { sizeOf } from '../core/words.ts'
 import { type Connectable, openWriter, type Writer } from './connection.ts'
-import { isLocked, openingError } from './fault.ts'
+import { isLocked, isStub, openingError } from './fault.ts'
 import { MACROS } from './macros.ts'
 import { createTables } from './maintenance/create-tables.ts'
 import { createSpillParent, removeStaleSpills, spillFolder } from './temporary-files.ts'
@@ -84,16 +84,6 @@ const STORAGE_VERSION = 'v1.2.0'
  * JSON.
  */
 export const COMPRESSION = [`SET disabled_compression_methods = 'fsst,dict_fsst'`, 'SET zstd_min_string_length = 64']
-
-/** The size of DuckDB's headers. A shorter file holds no data: a full disk or a kill left it behind while it was created. */
-const HEADER_BYTES = 3 * 4096
-
-/** True for a file that is empty, or cut off within DuckDB's headers. Any other file is not ours to remove. */
-async function isStub(file: string): Promise<boolean> {
-  const { size } = await stat(file)
-  if (size >= HEADER_BYTES) return false
-  return size === 0 || (await readFile(file)).toString('latin1', 8, 12) === 'DUCK'
-}
 
 /** Attaches the file as `warehouse`, and creates it where it is missing. @throws WAREHOUSE_LOCKED, HOME_UNUSABLE */
 async function attach(connection: DuckDBConnection, file: string): Promise<void> {
