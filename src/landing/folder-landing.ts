@@ -112,10 +112,10 @@ function openWorkspace(root: string, workspaceId: string): Landing {
       await writeOnce(fileOf(address), parts)
     })
 
-  /** @throws LANDING_TAKEN where a bundle holds another page of this name than `own` */
-  async function expectNotMoved(address: string, own?: Omit<StoredPage, 'name'>): Promise<void> {
+  /** @throws LANDING_TAKEN where a bundle holds another page of this name than `own` returns */
+  async function expectNotMoved(address: string, own?: () => Omit<StoredPage, 'name'>): Promise<void> {
     const bundled = await bundles.read(address)
-    if (bundled && !(own && isSamePage(bundled, own))) throw alreadyLanded(fileOf(address))
+    if (bundled && !(own && isSamePage(bundled, own()))) throw alreadyLanded(fileOf(address))
   }
 
   /** Reads a page from where it is. @throws LANDING_CORRUPT */
@@ -144,8 +144,8 @@ function openWorkspace(root: string, workspaceId: string): Landing {
       const parts = await encodePage(head, body)
       let unknown: unknown = null
       // A page has been paid for: it lands also where nobody can tell whether its name is taken, and the error is thrown afterwards.
-      const look = (page?: Omit<StoredPage, 'name'>) =>
-        expectNotMoved(address, page).catch(error => {
+      const look = (own?: () => Omit<StoredPage, 'name'>) =>
+        expectNotMoved(address, own).catch(error => {
           if (isCode(error, 'LANDING_TAKEN')) throw error
           unknown ??= error
         })
@@ -153,7 +153,7 @@ function openWorkspace(root: string, workspaceId: string): Landing {
         throw hasCode(cause, 'EEXIST') ? alreadyLanded(fileOf(address), cause) : cause
       })
       // The page that had the name may have moved since the first look; this one may have moved, too.
-      await look({ head: memberBytes(parts[0]!), body: Buffer.from(body) }).catch(async error => {
+      await look(() => ({ head: memberBytes(parts[0]!), body: Buffer.from(body) })).catch(async error => {
         await removeFiles([fileOf(address)])
         throw error
       })
