@@ -25,6 +25,8 @@ const OUT_OF_MEMORY = /^Out of Memory Error/
 
 export const isOutOfMemory = (cause: unknown): boolean => OUT_OF_MEMORY.test(messageOf(cause))
 
+export const isInvalidated = (cause: unknown): boolean => INVALIDATED.test(messageOf(cause))
+
 export const needsReattach = (cause: unknown): boolean => CHECKPOINT_FAILED.test(messageOf(cause))
 
 export const isLocked = (cause: unknown): boolean => LOCKED.test(messageOf(cause))
@@ -44,7 +46,7 @@ export function warehouseFault(file: string, cause: unknown): ConvohouseError | 
       cause,
     })
   }
-  if (!INVALIDATED.test(message) && !(DAMAGED.test(message) && named.startsWith(file))) return null
+  if (!isInvalidated(cause) && !(DAMAGED.test(message) && named.startsWith(file))) return null
   return new ConvohouseError('HOME_UNUSABLE', {
     what: `The warehouse ${file} cannot be used: ${firstLine(message)}`,
     hint: 'Run the same command again. If the error persists, move the file and its .wal away: `convohouse replay` rebuilds it from the landing.',

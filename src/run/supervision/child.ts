@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newDeferred } from '../../../workflows/deferred.ts'
 import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
+import { isInvalidated } from '../../warehouse/fault.ts'
 import {
   type ChildMessage,
   DATABASE_INVALIDATED,
@@ -23,9 +24,6 @@ interface SupervisorLink {
 }
 
 const LOOK_EVERY_MS = SECOND
-
-/** DuckDB's message after a fatal error; every later statement fails. */
-const INVALIDATED = /database has been invalidated/
 
 /** Connects to the supervisor; calls `stop` each time the supervisor asks this process to end. */
 export function connectToSupervisor(stop: () => void): SupervisorLink {
@@ -72,7 +70,7 @@ async function exitWhenInvalidated({ warehouse }: App): Promise<void> {
       const connection = await warehouse.instance.connect()
       await connection.run('SELECT 1').finally(() => connection.closeSync())
     } catch (error) {
-      if (INVALIDATED.test(String(error))) process.exit(DATABASE_INVALIDATED)
+      if (isInvalidated(error)) process.exit(DATABASE_INVALIDATED)
     }
   }
 }
