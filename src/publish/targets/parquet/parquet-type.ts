@@ -1,5 +1,5 @@
 import type { ParquetTarget } from '../../../config/targets/parquet.ts'
-import { destinationOf } from '../../../files/links.ts'
+import { destinationOf } from '../../../files/destination.ts'
 import type { TargetType } from '../target-type.ts'
 
 /** AWS's SDK takes longer to load than all else, and few targets need it. */

@@ -1,10 +1,11 @@
 // The target `parquet` in a folder: a folder for each table, whose files are partitions. A package is applied to a new version of the folder:
 // changed partitions are written, the others linked. Then the version takes the place of the current one (`parquet-versions.ts`).
-import { chmod, mkdir, open, stat, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { chmod, copyFile, link, mkdir, open, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { hasCode } from '../../../core/disk.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { entriesIn, syncFolder } from '../../../files/durable.ts'
-import { linkOrCopy } from '../../../files/links.ts'
 import { severally } from '../../../files/severally.ts'
 import type { Package, Sums } from '../../package.ts'
 import { followed, lockTarget, type TargetDatabase, targetError } from '../../target-database.ts'
@@ -66,6 +67,21 @@ async function syncFile(path: string, mode: number): Promise<void> {
 }
 
 const dataFile = (index: number): string => (index === 0 ? 'data.parquet' : `data-${index + 1}.parquet`)
+
+/** Errors of file systems that cannot link: without hard links, with too many of a file, or not from another one. */
+const CANNOT_LINK = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
+
+/** Gives a file a second name, or copies it where the file system cannot link. @returns false if it was copied */
+async function linkOrCopy(from: string, path: string): Promise<boolean> {
+  try {
+    await link(from, path)
+    return true
+  } catch (cause) {
+    if (!CANNOT_LINK.some(code => hasCode(cause, code))) throw cause
+    await copyFile(from, path, constants.COPYFILE_FICLONE)
+    return false
+  }
+}
 
 /** `from`: the folder of the version before; its files are durable. */
 const storeOf = (writing: Writing, from: string): FileStore => ({

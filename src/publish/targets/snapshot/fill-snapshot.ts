@@ -2,7 +2,7 @@
 // another process reads again, a refill takes twice the processor time.
 import { rm } from 'node:fs/promises'
 import type { SnapshotTarget } from '../../../config/targets/snapshot.ts'
-import { destinationOf } from '../../../files/links.ts'
+import { destinationOf } from '../../../files/destination.ts'
 import { messageOf } from '../../../warehouse/fault.ts'
 import { ATTACHED, attachedTable, createTable } from '../../attached.ts'
 import { quotedTable, slicesOfAll, valuesAs } from '../../package-rows.ts'

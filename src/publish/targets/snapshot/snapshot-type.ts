@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import type { SnapshotTarget } from '../../../config/targets/snapshot.ts'
-import { destinationOf } from '../../../files/links.ts'
+import { destinationOf } from '../../../files/destination.ts'
 import { loadExtension } from '../../target-database.ts'
 import type { TargetType } from '../target-type.ts'
 
