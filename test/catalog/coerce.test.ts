@@ -2,10 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { coerceRecord } from '../../src/catalog/inspection/coerce.ts'
-import { compileInspection, needsCoercion } from '../../src/catalog/inspection/inspect.ts'
+import { compileInspection, fits, needsCoercion } from '../../src/catalog/inspection/inspect.ts'
+import { agent } from '../../src/catalog/resources/agents.ts'
+import type { Field, Fields } from '../../src/catalog/shape.ts'
 import { COERCED_EXTRA } from '../../src/catalog/staging.ts'
 import { readExactly } from '../../src/json/exact-json.ts'
-import { anyConversation as records } from './arbitrary-records.ts'
+import { anyAgent, anyConversation as records } from './arbitrary-records.ts'
 
 type Json = Record<string, unknown>
 
@@ -63,6 +65,26 @@ describe('coercion of any record', () => {
         expect(normalizedLeaves(leaves(coerced))).toEqual(normalizedLeaves(leaves(record)))
       }),
       { numRuns: 500 },
+    )
+  })
+})
+
+describe('an agent of any shape', () => {
+  const fitsAll = (fields: Fields, object: Record<string, unknown>): void => {
+    for (const [key, field] of Object.entries(fields)) expect(fits(field, object[key]), key).toBe(true)
+  }
+
+  it('has computed fields of the declared types', () => {
+    const { fields } = agent.computed!
+    const elements = (field: Field): Fields => (field.kind === 'objects' ? field.fields : {})
+    fc.assert(
+      fc.property(anyAgent, sent => {
+        const { record } = coerceRecord(agent, sent)!
+        fitsAll(fields, record)
+        for (const [key, field] of Object.entries(fields))
+          if (field.kind === 'objects')
+            for (const element of record[key] as Record<string, unknown>[]) fitsAll(elements(field), element)
+      }),
     )
   })
 })

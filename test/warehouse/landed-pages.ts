@@ -138,20 +138,19 @@ export async function landConversations(landing: Landing, page: ConversationPage
   return landed(landing, head, body)
 }
 
+export interface AgentsPage {
+  agents: unknown[]
+  starredAgents?: unknown[]
+  starredIds?: string[]
+  /** The JSON of one more agent. */
+  text?: string
+  sentAtMs?: number
+  lastPage?: boolean
+  sequence?: number
+}
+
 /** Lands one page of a listing of agents. */
-export async function landAgents(
-  landing: Landing,
-  listing: {
-    agents: unknown[]
-    starredAgents?: unknown[]
-    starredIds?: string[]
-    /** The JSON of one more agent. */
-    text?: string
-    sentAtMs?: number
-    lastPage?: boolean
-    sequence?: number
-  },
-): Promise<LoadablePage> {
+export async function landAgents(landing: Landing, listing: AgentsPage): Promise<LoadablePage> {
   const { agents, starredAgents = [], starredIds, text, sentAtMs = SENT_AT_MS, lastPage = true, sequence = 1 } = listing
   const entries = [...agents.map(entry => JSON.stringify(entry)), ...(text === undefined ? [] : [text])]
   const body = Buffer.from(`{"agents":[${entries}],"starredAgents":${JSON.stringify(starredAgents)}}`)

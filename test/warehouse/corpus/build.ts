@@ -1,4 +1,5 @@
 // Lands and loads all cases of the corpus into a data folder, as a sync does: pages through the landing, events through the spool.
+import { SECOND } from '../../../src/core/time.ts'
 import type { SpoolEvent } from '../../../src/spool/event-line.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
 import { spoolSteps } from '../../../src/steps/events/drain.ts'
@@ -31,8 +32,9 @@ function land({ landing }: Workspace, step: Exclude<Step, EventStep>): Promise<L
   const sentAtMs = msOf(step)
   if ('conversations' in step) {
     const { conversations: records, agent: agentId = AGENT, text, facts = {}, usage, bill, rateLimit } = step
-    const { kind = 'full', from = null, to } = step.window ?? {}
-    const window = freshWindow({ agentId, kind, fromSec: from, ...(to && { toSec: to }) })
+    const { kind = 'full', from = null, to, opened } = step.window ?? {}
+    const openedAt = opened !== undefined && { openedAtMs: opened * SECOND }
+    const window = freshWindow({ agentId, kind, fromSec: from, ...(to && { toSec: to }), ...openedAt })
     const reported = {
       ...(usage && { usage: { ...NO_USAGE, ...usage } }),
       ...(bill && { bill }),
@@ -40,15 +42,10 @@ function land({ landing }: Workspace, step: Exclude<Step, EventStep>): Promise<L
     }
     return landConversations(landing, { records, window, sentAtMs, facts, ...reported, ...(text && { body: text }) })
   }
-  if ('agents' in step)
-    return landAgents(landing, {
-      agents: step.agents,
-      starredAgents: step.starred ?? [],
-      sentAtMs,
-      ...(step.text && { text: step.text }),
-    })
+  if ('agents' in step) return landAgents(landing, { ...step, starredAgents: step.starred ?? [], sentAtMs })
   if ('organization' in step) return landOrganization(landing, { id: step.id, data: step.organization, sentAtMs })
-  if ('teams' in step) return landTeams(landing, { id: step.id, teams: step.teams, sentAtMs })
+  if ('teams' in step)
+    return landTeams(landing, { id: step.id, teams: step.teams, lastPage: step.lastPage ?? true, sentAtMs })
   if ('metric' in step) return landMetric(landing, { metric: step.metric, sentAtMs })
   return landVoices(landing, { voices: step.voices, sentAtMs })
 }
@@ -68,7 +65,7 @@ async function receive(home: string, { id, context }: Workspace, steps: readonly
   await spoolSteps({ ...context, home }).drain({ workspaceId: id })
 }
 
-/** Loads pages that follow each other at once, and so events. */
+/** Loads pages that follow each other at once, and so events, up to a step that says `load`. */
 async function follow(home: string, workspace: Workspace, steps: readonly Step[]): Promise<void> {
   let pages: LoadablePage[] = []
   let events: EventStep[] = []
@@ -84,6 +81,7 @@ async function follow(home: string, workspace: Workspace, steps: readonly Step[]
       if (events.length > 0) await apply()
       pages.push(await land(workspace, step))
     }
+    if (step.load) await apply()
   }
   await apply()
 }

@@ -4,25 +4,26 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parse } from 'yaml'
+import type { WindowKind } from '../../../src/core/planning/windows.ts'
 import type { ResponseRules } from '../../../src/core/response-rules.ts'
-import type { ConversationPage } from '../landed-pages.ts'
+import type { AgentsPage, ConversationPage } from '../landed-pages.ts'
 
 export const FOLDER = join(import.meta.dirname, 'cases')
 
 /**
  * What lands or arrives at once. `at`: time of the request, server's clock, or of the receipt. `text`: JSON of one more agent, or of the
- * page or event, where digits and duplicate keys count.
+ * page or event, where digits and duplicate keys count. `load`: it is loaded before the next step, which may be of the same kind.
  */
-export type Step = { at?: string } & (
+export type Step = { at?: string; load?: true } & (
   | ({
       conversations: object[]
       agent?: string
-      window?: { kind?: 'head' | 'refresh'; from?: number; to?: number }
+      window?: { kind?: WindowKind; from?: number; to?: number; opened?: number }
       text?: string
     } & Pick<ConversationPage, 'facts' | 'usage' | 'bill' | 'rateLimit'>)
-  | { agents: object[]; starred?: object[]; text?: string }
+  | ({ agents: object[]; starred?: object[]; text?: string } & Pick<AgentsPage, 'starredIds' | 'lastPage'>)
   | { organization: object | null; id: string }
-  | { teams: object[]; id: string }
+  | { teams: object[]; id: string; lastPage?: boolean }
   | { metric: { id: string; key: string; type: string } }
   | { voices: { provider: string; voiceId: string; name: string }[] }
   | { event: string; payload: Record<string, unknown> }
@@ -52,4 +53,4 @@ export const recordsText = (name: string): string => readFileSync(join(FOLDER, `
 export const WORKSPACES = named('.case.yaml')
 
 export const workspaceCase = (name: string): WorkspaceCase =>
-  parse(readFileSync(join(FOLDER, `${name}.case.yaml`), 'utf8')) as WorkspaceCase
+  parse(readFileSync(join(FOLDER, `${name}.case.yaml`), 'utf8'), { merge: true }) as WorkspaceCase

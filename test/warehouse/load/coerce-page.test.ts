@@ -44,58 +44,8 @@ describe('a record', () => {
   })
 })
 
-describe('a page of several lines', () => {
-  const golden = goldenRecords('full-record')
-  const BODIES = {
-    indented: JSON.stringify({ data: golden }, null, 2),
-    'a line for each record': `{"data":[\n${golden.map(record => JSON.stringify(record)).join(',\n')}\n]}\n`,
-    'line ends of Windows': JSON.stringify({ data: golden }, null, '\t').replaceAll('\n', '\r\n'),
-    'behind an empty line': `\n\n${JSON.stringify({ data: golden })}\n\n`,
-  }
-
-  it('that is indented, has a line per record, line ends of Windows, or an empty first line gives the same rows as on one line, without coercion', async () => {
-    const [one, more] = [app.workspace(), app.workspace()]
-    const land = (workspace: Workspace, agentId: string, body: string) =>
-      landConversations(workspace.landing, { body, window: freshWindow({ agentId }) })
-    for (const workspace of [one, more]) {
-      const pages = Object.entries(BODIES).map(([name, body]) =>
-        land(workspace, name, workspace === one ? JSON.stringify({ data: golden }) : body),
-      )
-      const beside = land(workspace, 'beside', '{"data":[{"ID":"beside"}]}')
-      const result = await workspace.load(...(await Promise.all([...pages, beside])))
-      expect(result).toMatchObject({ files: 5, records: 4 * golden.length + 1, coerced: 0, quarantined: 0 })
-    }
-    expect(await recordRows(more)).toEqual(await recordRows(one))
-  })
-})
-
-describe('a page that DuckDB refuses', () => {
-  it('affects no other page of its batch', async () => {
-    const workspace = app.workspace()
-    const surrogate = String.raw`{"data":[{"ID":"c2","summary":"\ud800"}]}`
-    const pages = [await records(workspace, { ID: 'c1' }), await page(workspace, surrogate)]
-    const result = await workspace.load(...pages, await records(workspace, { ID: 'c3' }))
-    expect(result).toMatchObject({ files: 3, records: 3, inserted: 3 })
-    expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(3)
-    expect(await workspace.rows('_loads', 'file')).toHaveLength(3)
-  })
-})
-
 describe('a page', () => {
-  it('whose unknown key differs only in case from that of another page in the batch keeps both', async () => {
-    const workspace = app.workspace()
-    const pages = [
-      await records(workspace, { ID: 'c1', Title: 'upper', csat: { Mood: 1 } }),
-      await records(workspace, { ID: 'c2', title: 'lower', csat: { mood: 2 } }),
-    ]
-    expect(await workspace.load(...pages)).toMatchObject({ coerced: 1, inserted: 2 })
-    expect(await workspace.rows('conversations', 'conversation_id, extra')).toEqual([
-      { conversation_id: 'c1', extra: '{"Title":"upper","csat":{"Mood":1}}' },
-      { conversation_id: 'c2', extra: '{"csat":{"mood":2},"title":"lower"}' },
-    ])
-  })
-
-  it('that was inspected with an older catalog is coerced when it is loaded', async () => {
+  it('that was inspected with an older catalog is coerced when it is loaded, and leaves no coerced copy behind', async () => {
     const workspace = app.workspace()
     const landed = await landConversations(workspace.landing, {
       records: [{ ID: 'c1', messagesNum: 'many', title: 't' }],
@@ -105,11 +55,6 @@ describe('a page', () => {
     const stale: LoadablePage = { ...landed, head: { ...landed.head, notes: nothing } }
     expect(await workspace.load(stale)).toMatchObject({ coerced: 1, inserted: 1 })
     expect(await workspace.rows('conversations', 'extra')).toEqual([{ extra: '{"messagesNum":"many","title":"t"}' }])
-  })
-
-  it('leaves no coerced copy behind', async () => {
-    const workspace = app.workspace()
-    await workspace.load(await records(workspace, { ID: 'c1', messagesNum: 'many' }))
     expect((await readdir(temporaryFolder(app.home))).filter(name => name.startsWith('coerced-'))).toEqual([])
   })
 })

@@ -1,16 +1,11 @@
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { ConvohouseError } from '../../../src/core/errors.ts'
-import { anyConversation } from '../../catalog/arbitrary-records.ts'
-import { isDeep, rounds } from '../../tier.ts'
-import { AGENT, freshWindow, landConversations } from '../landed-pages.ts'
+import { freshWindow, landConversations } from '../landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
 
 const CANARY = 'canary-of-a-person'
-/** Number of random pages. */
-const RUNS = rounds('FAULT_RUNS', { usual: 3, deep: 200 })
 
 const page = (workspace: Workspace, elements: readonly string[]) =>
   landConversations(workspace.landing, { body: `{"data":[${elements.join(',')}]}` })
@@ -34,11 +29,8 @@ describe('records that DuckDB refuses even when they are coerced', () => {
       tags: ['a'],
     }))
 
-  it.each([
-    ...(isDeep ? [['the first and the last', 4, [1, 4]] as const] : []),
-    ['two beside each other and one apart', 8, [3, 4, 7]] as const,
-    ['all', 2, [1, 2]] as const,
-  ])('are quarantined, and the others of their page are loaded: %s', async (_, length, faulty) => {
+  it('are quarantined, and the others of their page are loaded', async () => {
+    const [length, faulty] = [8, [1, 3, 4, 8]]
     const workspace = app.workspace()
     const landed = await page(
       workspace,
@@ -128,26 +120,11 @@ describe('an error that no record causes', () => {
 describe('an element that cannot be a record', () => {
   const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
-  it('is quarantined with its reason', async () => {
+  it('is quarantined if DuckDB could not parse it', async () => {
     const workspace = app.workspace()
-    const elements = [
-      '{"ID":"good"}',
-      `{"ID":"deep","x":${deep(20_000)}}`,
-      String.raw`{"ID":"half \ud800"}`,
-      '{"ID":null}',
-      '{"ID":{"a":1}}',
-      '{"id":"lower"}',
-      '{"ID":"also good","origin":{"deep":{"er":1}}}',
-    ]
-    await workspace.load(await page(workspace, elements))
-    expect(await ids(workspace)).toEqual(['also good', 'good'])
-    expect(await quarantined(workspace)).toEqual([
-      { element: 2, reason: 'nested deeper than 500 levels' },
-      { element: 3, reason: 'its ID contains half of a surrogate pair' },
-      { element: 4, reason: 'object without a usable ID' },
-      { element: 5, reason: 'object without a usable ID' },
-      { element: 6, reason: 'object without a usable ID' },
-    ])
+    await workspace.load(await page(workspace, ['{"ID":"good"}', `{"ID":"deep","x":${deep(20_000)}}`]))
+    expect(await ids(workspace)).toEqual(['good'])
+    expect(await quarantined(workspace)).toEqual([{ element: 2, reason: 'nested deeper than 500 levels' }])
   })
 
   it('is quarantined if bytes of its id are not UTF-8, and only then', async () => {
@@ -184,96 +161,12 @@ describe('a record', () => {
 
   it('of 20 MB in a page that must be coerced is loaded completely', async () => {
     const workspace = app.workspace()
-    const summary = 'twenty megabytes '.repeat(1_200_000)
+    const summary = 'x'.repeat(20_000_000)
     const elements = [{ ID: 'long', summary, isTest: 'maybe' }, { ID: 'short' }].map(record => JSON.stringify(record))
     await workspace.load(await page(workspace, elements))
     expect(await workspace.rows('conversations', 'conversation_id, length(summary)::INTEGER AS n')).toEqual([
       { conversation_id: 'long', n: summary.length },
       { conversation_id: 'short', n: null },
     ])
-  })
-})
-
-/** Texts of malformed elements; `id` is JSON. */
-const hostile = (id: string): fc.Arbitrary<string> =>
-  fc.oneof(
-    { weight: 6, arbitrary: anyConversation.map(record => withId(record, id)) },
-    { weight: 2, arbitrary: fc.jsonValue({ maxDepth: 2 }).map(value => JSON.stringify(value)) },
-    {
-      weight: 3,
-      arbitrary: fc.constantFrom(
-        `{"ID":${id},"ID":${id},"csat":{"a":1,"a":2}}`,
-        String.raw`{"ID":${id},"\ud800":"\udfff","summary":"a\u0000b","\u0000":1}`,
-        `{"ID":${id},"origin":${'['.repeat(600)}${']'.repeat(600)}}`,
-        `{"ID":${id},"value":123456789012345678901,"ts":1e400,"messagesNum":"007","x":1.50}`,
-        `{"ID":${id},"__proto__":{"ID":"p"},"constructor":1,"iD":2,"csat":[{"x":1}],"crmActivities":{"0":1}}`,
-        `{"ID":${id},"capturedVariables":{"a":1,"A":2,"a":3},"tokenUsage":{"usagePerModel":{"m":1,"m":2}}}`,
-        `{"ID":${id},"demoDate":"2026-01-01 00:00:00 Mars/Olympus","expectedCloseDate":"0000-00-00","ts":"1e-400"}`,
-        `{"ID":${id},"summary":"'; DROP TABLE conversations; --","a'b\\"":"{}"}`,
-      ),
-    },
-  )
-
-const withId = (record: object, id: string): string =>
-  `{"ID":${id}${Object.entries(record)
-    .filter(([key]) => key !== 'ID')
-    .map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`)
-    .join('')}}`
-
-/** Ids of one page that remain distinct under every conversion. */
-const anyId = (index: number): fc.Arbitrary<string> =>
-  fc.constantFrom(
-    `"c${index}"`,
-    String(index),
-    `90071992547409${String(930 + index)}`,
-    `"é ' ${index} \\u0000"`,
-    `"${index}.0"`,
-  )
-
-const anyPage = fc
-  .integer({ min: 1, max: 12 })
-  .chain(length => fc.tuple(...Array.from({ length }, (_, index) => anyId(index).chain(hostile))))
-
-const hasUsableId = (text: string): boolean => {
-  const value = JSON.parse(text) as { ID?: unknown } | null
-  const id = typeof value === 'object' && !Array.isArray(value) ? value?.ID : undefined
-  return typeof id === 'number' || (typeof id === 'string' && id !== '')
-}
-
-describe('an arbitrary page', () => {
-  it('is loaded or quarantined, each record once, and stops no other page', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyPage, { minLength: 1, maxLength: 4 }), async pages => {
-        const workspace = app.workspace()
-        // Each page belongs to its own agent, so that equal ids on two pages are two conversations.
-        const landed = await Promise.all(
-          pages.map((elements, index) =>
-            landConversations(workspace.landing, {
-              body: `{"data":[${elements.join(',')}]}`,
-              window: freshWindow({ agentId: `${AGENT}-${index}` }),
-            }),
-          ),
-        )
-        const result = await workspace.load(...landed)
-        expect(result.files).toBe(pages.length)
-        const rows = await workspace.rows('conversations', 'agent_id, conversation_id')
-        const held = pages.reduce((sum, elements) => sum + elements.length, 0)
-        const quarantinedRows = await workspace.rows('_quarantine', 'file, element')
-        const [distinct] = await workspace.rows(
-          'conversations',
-          'count(DISTINCT (agent_id, conversation_id))::INTEGER AS n',
-        )
-        expect(rows.length).toBe(distinct!.n)
-        expect(rows.length + quarantinedRows.length).toBe(held)
-        for (const [index, elements] of pages.entries()) {
-          const elementsOfPage = quarantinedRows
-            .filter(({ file }) => file === landed[index]!.address)
-            .map(({ element }) => Number(element))
-          const plain = elements.flatMap((text, at) => (hasUsableId(text) && !text.includes('[[[[[') ? [at + 1] : []))
-          expect(elementsOfPage.filter(element => plain.includes(element))).toEqual([])
-        }
-      }),
-      { numRuns: RUNS },
-    )
   })
 })

@@ -310,7 +310,7 @@ describe('marts that are brought up to date', () => {
       let before = await rowsOf()
       // Usually several kinds at once: a refresh takes as long as for one.
       const kinds = Object.keys(KINDS)
-      const atOnce = isDeep ? 1 : 7
+      const atOnce = isDeep ? 1 : 10
       for (let first = 0; first < kinds.length; first += atOnce) {
         const some = kinds.slice(first, first + atOnce)
         for (const kind of some) await perform(workspaces, KINDS[kind]!)
