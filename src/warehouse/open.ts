@@ -138,7 +138,7 @@ const COVERED_ROWS = 20_000_000
 const BYTES_PER_ROW = 9
 
 /** Memory limit, in bytes, of a warehouse with `rows` rows over all tables. */
-export const limitOf = (configured: string, rows: number): number =>
+const limitOf = (configured: string, rows: number): number =>
   Math.round(sizeOf(configured) + BYTES_PER_ROW * Math.max(0, rows - COVERED_ROWS))
 
 /** Raises the memory limit for a large warehouse, whose row groups would otherwise leave no memory to load in. */

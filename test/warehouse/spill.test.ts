@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
 import { runQuery } from '../../src/warehouse/query/query.ts'
 import { openReader } from '../../src/warehouse/query/reader.ts'
@@ -13,15 +13,15 @@ const SMALL = { memoryLimit: '32MB', threads: 2 }
 
 let home: string
 
-beforeEach(async () => {
+beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'convohouse-'))
   await (await openWarehouse({ home, memoryLimit: '256MB', threads: 2 })).close()
 })
-afterEach(() => rm(home, { recursive: true }))
+afterAll(() => rm(home, { recursive: true }))
 
 const spilt = async () => (await readdir(join(home, 'tmp'))).filter(name => name.endsWith('.spill'))
 
-/** Runs the large query in a reader, and returns the folders that it spilled to meanwhile. */
+/** Runs the large query in a reader, and returns the folders that it spilled to. */
 async function readLarge(): Promise<string[]> {
   const reader = await openReader({ file: warehouseFile(home), ...SMALL })
   try {
@@ -40,15 +40,6 @@ describe('data that does not fit into memory', () => {
     expect(await spilt()).toEqual([])
   })
 
-  it('causes an error of the query if it cannot be spilled', async () => {
-    await rm(join(home, 'tmp'), { recursive: true })
-    await writeFile(join(home, 'tmp'), 'no folder')
-    await expect(readLarge()).rejects.toMatchObject({
-      code: 'SQL_INVALID',
-      hint: expect.stringContaining('memory limit') as string,
-    })
-  })
-
   it('and was spilled by a killed process is removed by the next process that holds the warehouse', async () => {
     const left = ['warehouse.duckdb.spill', 'warehouse.duckdb.4711-abc.spill'].map(name => join(home, 'tmp', name))
     const others = join(home, 'tmp', 'warehouse.rebuilt.duckdb.spill')
@@ -59,5 +50,14 @@ describe('data that does not fit into memory', () => {
     await (await openWarehouse({ home, ...SMALL })).close()
     expect(left.filter(existsSync)).toEqual([])
     expect(existsSync(others)).toBe(true)
+  })
+
+  it('causes an error of the query if it cannot be spilled', async () => {
+    await rm(join(home, 'tmp'), { recursive: true })
+    await writeFile(join(home, 'tmp'), 'no folder')
+    await expect(readLarge()).rejects.toMatchObject({
+      code: 'SQL_INVALID',
+      hint: expect.stringContaining('memory limit') as string,
+    })
   })
 })

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { payloadAddress, quarantinedEvent, retryEvent } from '../../../src/warehouse/events/apply.ts'
 import { retryQuarantined } from '../../../src/warehouse/maintenance/quarantine-retry.ts'
-import { landConversations } from '../landed-pages.ts'
+import { applyTo, eventOf, RECEIVED_MS } from '../events/events-in.ts'
+import { AGENT, landConversations } from '../landed-pages.ts'
 import { recordRows } from '../record-rows.ts'
 import { temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
@@ -72,5 +74,32 @@ describe('a quarantined record that is retried', () => {
     expect(await retryQuarantined(workspace.context, page, [2])).toEqual([{ element: 2, reason }])
     expect(await workspace.rows('_quarantine', 'element, reason')).toEqual([{ element: 2, reason }])
     expect(await workspace.rows('conversations', 'conversation_id')).toHaveLength(1)
+  })
+})
+
+describe('an event that was quarantined', () => {
+  it('is applied when it is retried', async () => {
+    const workspace = app.workspace()
+    const { writer } = app.warehouse
+    const event = eventOf('message_received', {
+      agentId: AGENT,
+      convoId: 'c1',
+      createdAt: RECEIVED_MS,
+      messageContent: 'hi',
+    })
+    await applyTo(workspace, event)
+    // As if everything but the event itself had been rejected.
+    const here = `workspace_id = '${workspace.id}'`
+    for (const table of ['messages_received', 'conversations']) await writer.run(`DELETE FROM ${table} WHERE ${here}`)
+    const file = `${event.file}#${event.id}`
+    await writer.run(
+      `INSERT INTO _quarantine VALUES ('${workspace.id}', 'webhook_event', '${file}', 1, 'refused', now())`,
+    )
+    const address = await payloadAddress(writer, workspace.id, quarantinedEvent(file))
+    expect(address).toEqual({ file: event.file, offset: event.offset })
+    expect(await retryEvent(workspace.context, event, file)).toBeNull()
+    expect(await workspace.rows('messages_received', 'message_content')).toEqual([{ message_content: 'hi' }])
+    expect(await workspace.rows('webhook_events', 'count(*)::INTEGER AS n')).toEqual([{ n: 1 }])
+    expect(await workspace.rows('_quarantine', 'reason')).toEqual([])
   })
 })

@@ -4,16 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { tableFromIPC } from 'apache-arrow'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatted, type RowFormat } from '../../../src/cli/output/write.ts'
 import { cells, readFrames } from '../../../src/warehouse/query/formats/cells.ts'
-import { field } from '../../../src/warehouse/query/formats/csv.ts'
 import { copyToParquet } from '../../../src/warehouse/query/parquet.ts'
 import { runQuery } from '../../../src/warehouse/query/query.ts'
-import { type Batch, type QueryResult, uniqueNames } from '../../../src/warehouse/query/results.ts'
+import type { Batch, QueryResult } from '../../../src/warehouse/query/results.ts'
 import { formatRows } from '../../cli/query/format-rows.ts'
-import { LATE } from './served-warehouse.ts'
 
 let folder: string
 let instance: DuckDBInstance
@@ -284,10 +281,6 @@ describe('Arrow', () => {
     expect(many.getChild('n')!.get(89_999)).toBe(89_999n)
     expect(many.batches.length).toBeLessThan(5)
   })
-
-  it('ends with the error of its query', async () => {
-    await expect(bytesIn(await run(LATE), 'arrow')).rejects.toMatchObject({ code: 'SQL_INVALID' })
-  })
 })
 
 /** 128-bit two's complement, from its 32-bit words. */
@@ -316,38 +309,13 @@ describe('JSON', () => {
 
   it('gives columns of equal names unique names', async () => {
     expect(await textOf('SELECT 1 AS a, 2 AS a, 3 AS a_1', 'ndjson')).toBe('{"a":1,"a_2":2,"a_1":3}\n')
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom('a', 'a_1', 'a_2', 'b')), names => {
-        expect(new Set(uniqueNames(names)).size).toBe(names.length)
-      }),
-    )
+    expect(await textOf('SELECT 1 AS a, 2 AS a_1, 3 AS a, 4 AS A', 'ndjson')).toBe('{"a":1,"a_1":2,"a_2":3,"A_3":4}\n')
   })
 })
 
 describe('CSV', () => {
-  it('distinguishes NULL from the empty text', async () => {
-    expect(await textOf("SELECT NULL AS n, '' AS e, 'a b' AS t, 'x,y' AS c", 'csv')).toBe(
-      'n,e,t,c\r\n,"",a b,"x,y"\r\n',
-    )
-  })
-
-  it('preserves every text', () => {
-    fc.assert(
-      fc.property(fc.array(fc.string({ unit: fc.constantFrom(...'ab," \n\r\t🦆é\'\\') }), { minLength: 1 }), texts => {
-        expect(parseLine(texts.map(field).join(','))).toEqual(texts)
-      }),
-      { numRuns: 500 },
-    )
+  it('distinguishes NULL from the empty text, and quotes texts that need it', async () => {
+    const sql = `SELECT NULL AS n, '' AS e, 'a b' AS t, 'x,y' AS c, 'say "hi"' AS q, chr(10) || 'é' || chr(13) AS l, 'a"b' AS "h""i"`
+    expect(await textOf(sql, 'csv')).toBe('n,e,t,c,q,l,"h""i"\r\n,"",a b,"x,y","say ""hi""","\né\r","a""b"\r\n')
   })
 })
-
-/** RFC 4180's grammar for one record. */
-function parseLine(line: string): string[] {
-  const FIELD = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|$)/y
-  const fields: string[] = []
-  for (;;) {
-    const match = FIELD.exec(line)!
-    fields.push(match[1]?.replaceAll('""', '"') ?? match[2]!)
-    if (match[3] === '') return fields
-  }
-}
