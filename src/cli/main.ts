@@ -1,8 +1,6 @@
 // The process of the `convohouse` command, loaded by its entry (convohouse.cts).
 import { runCommand } from './run-command.ts'
 import { endOnSignals } from './terminal/signals.ts'
-import { keepYoungSpaceSmall } from './young-space.ts'
 
-keepYoungSpaceSmall()
 endOnSignals()
 await runCommand(process.argv.slice(2))

@@ -22,7 +22,6 @@ import { refusedLine } from './terminal/notes.ts'
 import { log, print, printJsonLine, stampLines } from './terminal/print.ts'
 import { listenInstead, STOPPING, stopOnSignals, untilStopping } from './terminal/signals.ts'
 import { isTerminal, styleOf } from './terminal/style.ts'
-import { letYoungSpaceGrow } from './young-space.ts'
 
 export const define = (command: Command): Command =>
   addConfigFlag(command)
@@ -161,7 +160,6 @@ function announce(receiver: OpenedReceiver, json: boolean | undefined): void {
 
 /** @throws CONFIG_INVALID, CONFIG_MISSING, WEBHOOKS_UNCONFIGURED, SECRET_MISSING, ADDRESS_IN_USE, HOME_UNUSABLE */
 export async function runReceive(flags: ReceiveFlags): Promise<void> {
-  letYoungSpaceGrow()
   stampLines()
   const { host, port, json } = flags
   const config = configAt(flags.config)

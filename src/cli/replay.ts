@@ -12,7 +12,6 @@ import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
 import { log, print, printJsonLine } from './terminal/print.ts'
 import { stopOnSignals } from './terminal/signals.ts'
-import { letYoungSpaceGrow } from './young-space.ts'
 
 export const define = (command: Command): Command =>
   addWorkspaceFlag(addConfigFlag(command))
@@ -109,7 +108,6 @@ const stopped = (cause: unknown): ConvohouseError =>
 
 /** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, INTERRUPTED */
 export async function runReplay(flags: ReplayFlags): Promise<void> {
-  letYoungSpaceGrow()
   const { allowIncomplete = false, dropExpired = false } = flags
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)
