@@ -82,91 +82,67 @@ const COUNTED = [
   'SELECT channel, count(*) AS conversations, {a: 1} AS nested, 1.5::DECIMAL(4, 2) AS amount FROM own GROUP BY ALL -- no line break',
 ]
 
+/** A file with a valid header over this SELECT, whose rows have the columns `workspace_id` and `conversation_id`. */
+const over = (select: string): readonly string[] => [...HEADER, ...KEYS, select]
+
+/** A file with a key column of that name, whose values are of the class `none`, over this SELECT. */
+const keyed = (name: string, select: string) => [
+  ...['-- Rows.', `-- key: ${name}`, '-- columns:', `--   ${name}  none  Key`],
+  select,
+]
+
+const ONE = `SELECT '' AS workspace_id, '' AS conversation_id`
+const LONG = 'ä'.repeat(32)
+
 /** What is wrong with a model, its file, and how its error begins. */
 const FAULTY: readonly [string, readonly string[], string][] = [
-  [
-    'no SELECT',
-    [...HEADER, ...KEYS, 'DELETE FROM conversations'],
-    'DELETE is not allowed in queries, which only read the warehouse.',
-  ],
-  [
-    'a file',
-    [...HEADER, ...KEYS, `SELECT * FROM read_csv('/etc/passwd')`],
-    'The function read_csv() is not allowed in queries',
-  ],
-  ['two statements', [...HEADER, ...KEYS, 'SELECT 1; SELECT 2'], 'The SQL contains 2 statements.'],
-  [
-    'an unknown table',
-    [...HEADER, ...KEYS, 'FROM conversation'],
-    'Catalog Error: Table with name conversation does not exist!',
-  ],
-  ['an unknown model', [...HEADER, ...KEYS, 'FROM models.nobody'], 'it reads models.nobody, which does not exist'],
-  ['an unknown mart', [...HEADER, ...KEYS, 'FROM marts.nobody'], 'it reads marts.nobody, which does not exist'],
+  ['no SELECT', over('DELETE FROM conversations'), 'DELETE is not allowed in queries, which only read the warehouse.'],
+  ['a file', over(`FROM read_csv('/etc/passwd')`), 'The function read_csv() is not allowed in queries'],
+  ['two statements', over('SELECT 1; SELECT 2'), 'The SQL contains 2 statements.'],
+  ['an unknown table', over('FROM conversation'), 'Catalog Error: Table with name conversation does not exist!'],
+  ['an unknown model', over('FROM models.nobody'), 'it reads models.nobody, which does not exist'],
+  ['an unknown mart', over('FROM marts.nobody'), 'it reads marts.nobody, which does not exist'],
   ['no description', ['-- key: id', 'SELECT 1 AS id'], 'its header has no description'],
   ['no key', ['-- Rows.', 'SELECT 1 AS id'], 'its header needs a line `-- key: COLUMN, …`'],
   [
     'a key without a class',
     ['-- Rows.', '-- key: id', 'SELECT 1 AS id'],
-    'its header declares no class for the key column id',
+    'its header declares no class for the key column',
   ],
   [
     'an unknown class',
-    ['-- Rows.', '-- columns:', '--   id  secret  Id', 'SELECT 1 AS id'],
-    'the line "id  secret  Id" of its header is not a column',
+    ['-- Rows.', '-- columns:', '--   id  secret  Id'],
+    'the line "id  secret  Id" of its header is not',
   ],
   [
     'an unknown column',
-    [...HEADER, ...KEYS, '--   x  none  X', `SELECT '' AS workspace_id, '' AS conversation_id`],
-    'its header declares the column x, which its SELECT does not return',
+    [...HEADER, ...KEYS, '--   x  none  X', ONE],
+    'its header declares the column x, which its SELECT does',
   ],
   [
     'a key that is not unique',
-    [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id FROM range(3)`],
-    'its 3 rows have only 1 different key (workspace_id, conversation_id)',
+    over(`${ONE} FROM range(3)`),
+    'its 3 rows have only 1 different key (workspace_id, conv',
   ],
   [
     'a key that databases clamp',
-    [
-      ...['-- Rows.', '-- key: t', '-- columns:', '--   t  none  Time'],
+    keyed(
+      't',
       `SELECT unnest([TIMESTAMPTZ 'infinity', '10000-01-01 00:00:00+00', '0001-01-01 (BC) 00:00:00+00', '2026-01-01']) AS t`,
-    ],
+    ),
     '3 of its rows have NULL, or a time outside of the years 1 to 9999, in a key column',
   ],
-  [
-    'a key that is NULL',
-    [...HEADER, ...KEYS, `SELECT '' AS workspace_id, NULL::VARCHAR AS conversation_id`],
-    '1 of its rows have NULL, or a time outside',
-  ],
-  [
-    'a key of another type',
-    [...HEADER, ...KEYS, `SELECT 1.5::DOUBLE AS workspace_id, '' AS conversation_id`],
-    'its key column workspace_id has the type DOUBLE',
-  ],
-  [
-    'a key column twice',
-    ['-- Rows.', '-- key: id, id', '-- columns:', '--   id  none  Id', 'SELECT 1 AS id'],
-    'its header names the key column id twice',
-  ],
-  [
-    'the column rowid',
-    [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id, 1 AS rowid`],
-    'its column rowid has a name that targets cannot hold',
-  ],
+  ['a key that is NULL', keyed('id', 'SELECT NULL::VARCHAR AS id'), '1 of its rows have NULL, or a time outside'],
+  ['a key of another type', keyed('id', 'SELECT 1.5::DOUBLE AS id'), 'its key column id has the type DOUBLE'],
+  ['a key column twice', keyed('id, id', 'SELECT 1 AS id'), 'its header names the key column id twice'],
+  ['the column rowid', over(`${ONE}, 1 AS rowid`), 'its column rowid has a name that targets cannot hold'],
   [
     'a name that PostgreSQL cuts off',
-    [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id, 1 AS ${'ä'.repeat(32)}`],
-    `its column ${'ä'.repeat(32)} has a name that targets cannot hold`,
+    over(`${ONE}, 1 AS ${LONG}`),
+    `its column ${LONG} has a name that targets cannot`,
   ],
-  [
-    'a type without an equal',
-    [...HEADER, ...KEYS, `SELECT '' AS workspace_id, '' AS conversation_id, 'x'::BLOB AS b`],
-    'its column b has the type BLOB',
-  ],
-  [
-    'a failure with values',
-    [...HEADER, ...KEYS, `SELECT workspace_id, conversation_id, workspace_id::INTEGER FROM conversations`],
-    'Conversion Error',
-  ],
+  ['a type without an equal', over(`${ONE}, 'x'::BLOB AS b`), 'its column b has the type BLOB'],
+  ['a failure with values', over('SELECT *, workspace_id::INTEGER FROM conversations'), 'Conversion Error'],
 ]
 
 describe('models', () => {
@@ -230,7 +206,7 @@ describe('models', () => {
       ...CHANNELS.slice(0, -1),
       'SELECT workspace_id, conversation_id, nothing AS channel FROM marts.fct_conversations',
     )
-    await write('other', ...HEADER, ...KEYS, 'SELECT workspace_id, conversation_id FROM conversations')
+    await write('other', ...over('SELECT workspace_id, conversation_id FROM conversations'))
     await load('d')
     expect(await outcomes()).toEqual({
       by_conversation: expect.stringMatching(/^Binder Error: Referenced column "nothing" not found/),
@@ -259,26 +235,12 @@ describe('models', () => {
   })
 
   it('follow a model whose columns have changed, also if it has no rows any more, and the log has no keys of its earlier table', async () => {
-    await write('reshaped', '-- Rows.', '-- key: id', '-- columns:', '--   id  none  Id', 'SELECT 1 AS id')
-    await write(
-      'reader',
-      '-- Rows.',
-      '-- key: id',
-      '-- columns:',
-      '--   id  none  Id',
-      'SELECT 1 AS id, count(*) AS n FROM models.reshaped',
-    )
+    await write('reshaped', ...keyed('id', 'SELECT 1 AS id'))
+    await write('reader', ...keyed('id', 'SELECT 1 AS id, count(*) AS n FROM models.reshaped'))
     expect(await outcomes()).toMatchObject({ reshaped: 'built', reader: 'built' })
     expect(await rows('reader')).toEqual([{ id: 1, n: '1' }])
     const seq = await lastSeq()
-    await write(
-      'reshaped',
-      '-- Rows.',
-      '-- key: id',
-      '-- columns:',
-      '--   id  none  Id',
-      `SELECT '' AS id, 2 AS x WHERE false`,
-    )
+    await write('reshaped', ...keyed('id', `SELECT '' AS id, 2 AS x WHERE false`))
     expect(await outcomes()).toMatchObject({ reshaped: 'built', reader: 'built' })
     expect(await rows('reader')).toEqual([{ id: 1, n: '0' }])
     expect(await logged('models.reshaped', 0)).toEqual([[]])
@@ -289,9 +251,8 @@ describe('models', () => {
   })
 
   it('that read each other, or have the name of a table, a view or a mart, have an error', async () => {
-    const one = (from: string) => [...HEADER, ...KEYS, `FROM models.${from}`]
-    await write('x', ...one('y'))
-    await write('y', ...one('x'))
+    await write('x', ...over('FROM models.y'))
+    await write('y', ...over('FROM models.x'))
     await write('fct_csat', ...CHANNELS)
     await write('Upper', ...CHANNELS)
     expect(await outcomes()).toMatchObject({
@@ -307,20 +268,15 @@ describe('models', () => {
   it('that take too long are interrupted, and tried again by the next refresh', async () => {
     await write(
       'slow',
-      ...HEADER,
-      ...KEYS,
-      `SELECT 'w' AS workspace_id, max(a.i * b.i)::VARCHAR AS conversation_id FROM range(10000000) a(i), range(1000) b(i)`,
+      ...over(
+        `SELECT 'w' AS workspace_id, max(a.i * b.i)::VARCHAR AS conversation_id FROM range(10000000) a(i), range(1000) b(i)`,
+      ),
     )
     expect(await outcomes({ timeoutMs: 200 })).toMatchObject({
       slow: 'it takes longer than 0 s',
       other: 'built',
     })
-    await write(
-      'other',
-      ...HEADER,
-      ...KEYS,
-      'SELECT workspace_id, conversation_id FROM conversations ORDER BY ALL LIMIT 2',
-    )
+    await write('other', ...over('SELECT workspace_id, conversation_id FROM conversations ORDER BY ALL LIMIT 2'))
     const tried = async () => (await refresh({ timeoutMs: 200 })).find(({ name }) => name === 'slow')!.triedAt
     const first = await tried()
     nowMs += MINUTE

@@ -84,16 +84,16 @@ describe('a refresh without a new message', () => {
       ),
     )
 
-    const others = Array.from({ length: 1_000 }, (_, index) => `other-${index}`)
+    const others = Array.from({ length: 400 }, (_, index) => `other-${index}`)
     await workspace.load(await landConversations(workspace.landing, { records: others.map(id => exported(id)) }))
     await applyTo(workspace, ...others.map(resolved))
-    expect(await measured(workspace)).toMatchObject({ skips: true, savedSessions: 1_900 })
+    expect(await measured(workspace)).toMatchObject({ skips: true, savedSessions: 760 })
     const due = async (knownOneIn: number) =>
       dirtyIds(app.warehouse.writer, workspace.id, { beforeMs: LATER, skipKnown: false, knownOneIn, limit: 5_000 })
-    expect(await due(1)).toHaveLength(1_000)
+    expect(await due(1)).toHaveLength(400)
     const drawn = await due(20)
-    expect(drawn.length).toBeGreaterThan(25)
-    expect(drawn.length).toBeLessThan(80)
+    expect(drawn.length).toBeGreaterThan(8)
+    expect(drawn.length).toBeLessThan(40)
     expect(await due(20)).toEqual(drawn)
   })
 })
