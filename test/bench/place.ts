@@ -39,7 +39,7 @@ export async function loadSource(place: Place, context: LoadContext): Promise<vo
   const landing = landingOf(place)
   const pages: LoadablePage[] = []
   for (const { address } of await landing.list()) pages.push({ address, head: await landing.head(address) })
-  const { inserted } = await loadPages(context, pages)
-  if (inserted !== place.source.records)
-    throw new Error(`${inserted} of ${place.source.records} conversations were loaded`)
+  const { records } = await loadPages(context, pages)
+  if (records !== place.source.records)
+    throw new Error(`${records} of ${place.source.records} conversations were loaded`)
 }

@@ -68,15 +68,14 @@ export async function acknowledgeWithin(writer: Writer, name: string, { epoch, s
   return updated.length > 0
 }
 
-/** Deletes entries that all consumers have applied, and entries older than `maxAgeMs`. */
-export const trimChanges = (writer: Writer, { maxAgeMs = MAX_AGE_MS }: { maxAgeMs?: number } = {}): Promise<void> =>
-  writer.transaction(() => trim(writer, maxAgeMs))
+/** Deletes entries that all consumers have applied, and entries of more than seven days ago. */
+export const trimChanges = (writer: Writer): Promise<void> => writer.transaction(() => trim(writer))
 
-async function trim(writer: Writer, maxAgeMs = MAX_AGE_MS): Promise<void> {
+async function trim(writer: Writer): Promise<void> {
   const [row] = await writer.rows<{ upTo: number | null }>(
     `SELECT greatest((SELECT min(seq) FROM _consumers),
       (SELECT max(seq) FROM _changes WHERE logged_at < now() - to_milliseconds($age)))::DOUBLE AS "upTo"`,
-    { age: maxAgeMs },
+    { age: MAX_AGE_MS },
   )
   const { upTo } = row!
   if (upTo === null) return

@@ -61,11 +61,11 @@ async function writeRecords(context: EventContext, type: RecordType, records: re
   const options = { layout, workspaceId, unknown: {}, source: 'webhook', nowMs: context.now() } as const
   await stageEventRecords(writer, type, records)
   if (type.fact) {
-    await mergeStage(writer, options, { staged: records.length, replaced: 0, superseded: 0 })
+    await mergeStage(writer, options, { replaced: 0, superseded: 0 })
     return
   }
   await fillIncoming(writer, type)
-  await mergeStage(writer, options, await resolveVersions(writer, options, records.length))
+  await mergeStage(writer, options, await resolveVersions(writer, options))
 }
 
 /** Writes the findings in records, with each event's file as the example. */

@@ -19,13 +19,13 @@ import { writeBookkeeping } from './bookkeeping.ts'
 import type { CoercedPage, CoercedRecordText, Unreadable } from './coerce-page.ts'
 import { writeFindings } from './findings.ts'
 import type { LoadablePage, LoadContext } from './load-input.ts'
-import type { MergeOptions, MergeResult, ResolvedVersions } from './merge.ts'
+import type { MergeOptions, ResolvedVersions } from './merge.ts'
 import { markMissing } from './missing.ts'
 import { columnsOf, isAboutRecords, isAboutThisRecord, loadError, safeReason } from './quarantine-reason.ts'
 import { storeTimeZone } from './time-zone.ts'
-import { mergeOptions, NOTHING_MERGED, stageRecords, writeRecords } from './write-records.ts'
+import { mergeOptions, stageRecords, writeRecords } from './write-records.ts'
 
-export interface LoadResult extends MergeResult {
+export interface LoadResult {
   files: number
   records: number
   /** Pages that took the tolerant path. */
@@ -33,12 +33,9 @@ export interface LoadResult extends MergeResult {
   quarantined: number
 }
 
-const EMPTY: LoadResult = { ...NOTHING_MERGED, files: 0, records: 0, coerced: 0, quarantined: 0 }
+const EMPTY: LoadResult = { files: 0, records: 0, coerced: 0, quarantined: 0 }
 
 const sum = (a: LoadResult, b: LoadResult): LoadResult => ({
-  inserted: a.inserted + b.inserted,
-  replaced: a.replaced + b.replaced,
-  superseded: a.superseded + b.superseded,
   files: a.files + b.files,
   records: a.records + b.records,
   coerced: a.coerced + b.coerced,
@@ -139,14 +136,13 @@ async function writeBatch(
   const { workspaceId, writer } = context
   const { record, files } = batch
   const pages = files.map(file => file.page)
-  const merged = await writeRecords(writer, options, versions)
+  await writeRecords(writer, options, versions)
   await markMissing(context, pages, versions !== null)
   await writeFindings(writer, { workspaceId, record, files })
   await storeTimeZone(writer, workspaceId, context.timeZone)
   await writeBookkeeping(writer, { workspaceId, record: record.name, files, nowMs: context.now() })
   for (const page of pages) await storeFindings(context, page)
   return {
-    ...merged,
     files: files.length,
     records: recordsOf(batch),
     coerced: files.filter(file => file.coerced).length,

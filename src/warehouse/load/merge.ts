@@ -21,13 +21,6 @@ export interface MergeOptions {
   nowMs: number
 }
 
-export interface MergeResult {
-  inserted: number
-  replaced: number
-  /** Staged records that were dropped for an equal or newer version. */
-  superseded: number
-}
-
 const storedKey = (layout: Layout): string => (layout.record.perAgent ? 'c.agent_id' : "''")
 
 /**
@@ -119,22 +112,19 @@ async function insertRows(
 }
 
 export interface ResolvedVersions {
-  staged: number
+  /** Staged records that are dropped for an equal or newer version. */
   superseded: number
+  /** Stored records that a staged one replaces. */
   replaced: number
 }
 
-/** Resolves which of the `staged` records stay, before the transaction that writes them begins. */
-export async function resolveVersions(
-  writer: Writer,
-  options: MergeOptions,
-  staged: number,
-): Promise<ResolvedVersions> {
+/** Resolves which of the staged records stay, before the transaction that writes them begins. */
+export async function resolveVersions(writer: Writer, options: MergeOptions): Promise<ResolvedVersions> {
   await findSuperseded(writer, options)
-  const [counts] = await writer.rows<Omit<ResolvedVersions, 'staged'>>(
+  const [counts] = await writer.rows<ResolvedVersions>(
     'SELECT (SELECT count(*) FROM superseded)::DOUBLE AS superseded, (SELECT count(*) FROM stored WHERE wins)::DOUBLE AS replaced',
   )
-  return { staged, ...counts! }
+  return counts!
 }
 
 /**
@@ -144,10 +134,9 @@ export async function resolveVersions(
 export async function mergeStage(
   writer: Writer,
   options: MergeOptions,
-  versions: ResolvedVersions,
-): Promise<MergeResult> {
+  { replaced, superseded }: ResolvedVersions,
+): Promise<void> {
   const { layout, workspaceId } = options
-  const { staged, replaced, superseded } = versions
   await logChanges(writer, {
     table: layout.record.table,
     keys: `SELECT ${keyItems(layout, workspaceId).join(', ')} FROM ${STAGE} s`,
@@ -157,7 +146,6 @@ export async function mergeStage(
   const last = await lastNumber(writer, layout)
   if (replaced > 0) await deleteReplaced(writer, options)
   await insertRows(writer, options, { last, replaces: replaced > 0 })
-  return { inserted: staged - superseded - replaced, replaced, superseded }
 }
 
 /** The highest number in use, in the open warehouse or in the attached `schema`; 0 for a table without numbers. */

@@ -7,12 +7,10 @@ import { reapplyPatches } from '../events/patches.ts'
 import { markDeleted } from '../events/resources.ts'
 import { type Batch, recordsOf } from './batch.ts'
 import type { LoadContext } from './load-input.ts'
-import { type MergeOptions, type MergeResult, mergeStage, type ResolvedVersions, resolveVersions } from './merge.ts'
+import { type MergeOptions, mergeStage, type ResolvedVersions, resolveVersions } from './merge.ts'
 import { observeExports } from './observations.ts'
 import { LoadFault } from './quarantine-reason.ts'
 import { fillIncoming, fillStage } from './stage.ts'
-
-export const NOTHING_MERGED: MergeResult = { inserted: 0, replaced: 0, superseded: 0 }
 
 export function mergeOptions(context: LoadContext, batch: Batch): MergeOptions {
   return {
@@ -32,10 +30,9 @@ export async function stageRecords(
 ): Promise<ResolvedVersions | null> {
   if (batch.sources.length === 0) return null
   await fillStage(writer, { record: batch.record, sources: batch.sources, unknown: options.unknown })
-  const staged = recordsOf(batch)
   await fillIncoming(writer, batch.record)
-  await assertStaged(writer, staged)
-  return resolveVersions(writer, options, staged)
+  await assertStaged(writer, recordsOf(batch))
+  return resolveVersions(writer, options)
 }
 
 /** A landed file that is cut off after its head is still valid gzip, from which DuckDB silently reads no records. */
@@ -49,13 +46,12 @@ export async function writeRecords(
   writer: Writer,
   options: MergeOptions,
   versions: ResolvedVersions | null,
-): Promise<MergeResult> {
-  if (versions === null) return NOTHING_MERGED
+): Promise<void> {
+  if (versions === null) return
   const conversations = options.layout.record === conversation
   if (conversations) await observeExports(writer, options)
-  const result = await mergeStage(writer, options, versions)
+  await mergeStage(writer, options, versions)
   if (conversations) await reapplyPatches(writer, options)
   const { deletable, table } = options.layout.record
   if (deletable) await markDeleted(writer, { ...options, table, ids: 'SELECT id FROM incoming' })
-  return result
 }

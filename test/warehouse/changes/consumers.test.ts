@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { DAY } from '../../../src/core/time.ts'
 import {
   acknowledge,
   consumers,
@@ -117,7 +116,8 @@ describe('a consumer', () => {
     expect(await since(null)).toMatchObject({ kind: 'refill', reason: 'no watermark', to: { epoch, seq: 2 } })
     expect(await since({ epoch: 'earlier', seq: 0 })).toMatchObject({ kind: 'refill', reason: 'other epoch' })
     expect(await since({ epoch, seq: 3 })).toMatchObject({ kind: 'refill', reason: 'ahead of the log' })
-    await trimChanges(app.warehouse.writer, { maxAgeMs: -DAY })
+    await app.warehouse.writer.run('UPDATE _changes SET logged_at = logged_at - INTERVAL 8 DAY')
+    await trimChanges(app.warehouse.writer)
     expect(await since({ epoch, seq: 1 })).toMatchObject({ kind: 'refill', reason: 'trimmed' })
     expect(await since({ epoch, seq: 2 })).toMatchObject({ kind: 'changes', tables: [] })
     await load(workspace, { ID: 'c1' })

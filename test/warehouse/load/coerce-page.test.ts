@@ -53,7 +53,7 @@ describe('a page', () => {
     })
     const nothing = { unknown: {}, mismatched: {}, unread: [], awkward: [] }
     const stale: LoadablePage = { ...landed, head: { ...landed.head, notes: nothing } }
-    expect(await workspace.load(stale)).toMatchObject({ coerced: 1, inserted: 1 })
+    expect(await workspace.load(stale)).toMatchObject({ coerced: 1, records: 1 })
     expect(await workspace.rows('conversations', 'extra')).toEqual([{ extra: '{"messagesNum":"many","title":"t"}' }])
     expect((await readdir(temporaryFolder(app.home))).filter(name => name.startsWith('coerced-'))).toEqual([])
   })
@@ -67,7 +67,7 @@ describe('a page with nesting around its records that would crash the process', 
     ['after the records', `{"data":[{"ID":"c1","title":"t"},{"ID":"c2"}],"usage":${deep}}`],
   ])('%s is loaded with every record unchanged', async (_, body) => {
     const workspace = app.workspace()
-    expect(await workspace.load(await page(workspace, body))).toMatchObject({ inserted: 2, coerced: 1, quarantined: 0 })
+    expect(await workspace.load(await page(workspace, body))).toMatchObject({ records: 2, coerced: 1, quarantined: 0 })
     expect(await workspace.rows('conversations', 'conversation_id, extra')).toEqual([
       { conversation_id: 'c1', extra: '{"title":"t"}' },
       { conversation_id: 'c2', extra: null },
@@ -139,7 +139,7 @@ describe('a landed file that cannot be read', () => {
     }
     expect(await workspace.rows('conversations')).toEqual([])
     await writeFile(fileOf(landed), intact)
-    expect(await workspace.load(landed)).toMatchObject({ inserted: 1 })
+    expect(await workspace.load(landed)).toMatchObject({ records: 1 })
   })
 
   it('holds back the later pages of its window, so that no missing page counts as covered', async () => {

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { tableFromIPC } from 'apache-arrow'
 import { describe, expect, it } from 'vitest'
 import { ENDLESS, LATE, servedWarehouse } from './served-warehouse.ts'
@@ -80,8 +79,8 @@ describe('the query endpoint', () => {
 
   it('refuses one query too many with a status that asks for a retry', async () => {
     const leaving = new AbortController()
-    const running = [1, 2].map(() => served.ask(ENDLESS, { signal: leaving.signal }).catch(error => error))
-    await sleep(200)
+    const running = [1, 2, 3, 4].map(() => served.ask(ENDLESS, { signal: leaving.signal }).catch(error => error))
+    await served.untilRefused()
     const { response, body } = await post({ sql: 'SELECT 1', timeoutMs: 100 })
     expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '1'])
     expect(JSON.parse(String(body)).error.code).toBe('TOO_MANY_QUERIES')

@@ -21,6 +21,8 @@ export interface ServedWarehouse {
   ask(sql: string, more?: Partial<HolderQuery> & { maxRows?: number }): Promise<QueryResult>
   /** Waits until enough queries have released their slots for a new one to be answered. */
   untilAnswered(): Promise<void>
+  /** Waits until running queries have taken all slots. @returns the error of one more */
+  untilRefused(): Promise<unknown>
 }
 
 export async function rowsOf(result: QueryResult): Promise<Cell[][]> {
@@ -39,6 +41,13 @@ export function servedWarehouse(): ServedWarehouse {
     async untilAnswered() {
       await until(() => served.ask('SELECT 1').then(rowsOf, () => undefined), { everyMs: 20 })
     },
+    untilRefused: () =>
+      until(() =>
+        served.ask('SELECT 1', { timeoutMs: 100 }).then(
+          result => result.close(),
+          (error: unknown) => error,
+        ),
+      ),
   } as ServedWarehouse
   beforeAll(async () => {
     served.home = await mkdtemp(join(tmpdir(), 'socket-'))
@@ -47,7 +56,7 @@ export function servedWarehouse(): ServedWarehouse {
     await served.writer.run("CREATE TABLE numbers AS SELECT range AS n, repeat('x', 100) AS text FROM range(20000)")
   })
   beforeEach(async () => {
-    served.server = await serveQueries({ home: served.home, instance: served.instance, maxQueries: 2 })
+    served.server = await serveQueries({ home: served.home, instance: served.instance })
   })
   afterEach(async () => {
     await served.server.close()

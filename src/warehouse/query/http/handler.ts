@@ -22,7 +22,7 @@ import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError, type ErrorCode } from '../../../core/errors.ts'
-import { SECOND } from '../../../core/time.ts'
+import { MINUTE, SECOND } from '../../../core/time.ts'
 import type { Connectable } from '../../connection.ts'
 import type { QueryQueue } from '../concurrency.ts'
 import { CELLS_MEDIA_TYPE, type ErrorBody, encodeFrame } from '../formats/cells.ts'
@@ -38,14 +38,14 @@ export const PARQUET_MEDIA_TYPE = 'application/vnd.apache.parquet'
 export const ROWS_HEADER = 'Convohouse-Rows'
 const TRUNCATED_HEADER = 'Convohouse-Truncated'
 
-export interface ServerLimits {
-  /** Upper bound of a query's timeout. */
-  maxTimeoutMs: number
-  /** Upper bound of an answer's rows; Parquet, which passes through no JavaScript, is not cut. */
-  maxRows: number
-  /** Upper bound of the wait for a slot; a query's own timeout bounds it too. */
-  maxWaitMs: number
-}
+/** Upper bound of a query's timeout. */
+const MAX_TIMEOUT_MS = 10 * MINUTE
+
+/** Upper bound of an answer's rows; Parquet, which passes through no JavaScript, is not cut. */
+const MAX_ROWS = 100_000_000
+
+/** Upper bound of the wait for a slot; a query's own timeout bounds it too. */
+const MAX_WAIT_MS = 30 * SECOND
 
 /** Other questions of JSON that the holder answers, by path. `signal` aborts when the client has gone or the server closes. */
 export type Questions = Map<string, (question: unknown, signal: AbortSignal) => Promise<unknown>>
@@ -55,7 +55,6 @@ export type QueryObserver = (id: number, sql: string | null) => void
 
 interface QueryContext {
   instance: Connectable
-  limits: ServerLimits
   /** Folder for Parquet files that are being sent. */
   scratch: string
   queue: QueryQueue
@@ -174,10 +173,9 @@ let queries = 0
 /** Holds a slot until DuckDB has released the connection. The wait for the slot counts towards the query's timeout. */
 async function runInSlot(running: Running): Promise<void> {
   const { query, context, signal } = running
-  const { maxTimeoutMs, maxWaitMs } = context.limits
-  const timeoutMs = Math.min(query.timeoutMs, maxTimeoutMs)
+  const timeoutMs = Math.min(query.timeoutMs, MAX_TIMEOUT_MS)
   const beganMs = performance.now()
-  const release = await context.queue.acquire(Math.min(timeoutMs, maxWaitMs), signal)
+  const release = await context.queue.acquire(Math.min(timeoutMs, MAX_WAIT_MS), signal)
   const id = ++queries
   context.onQuery?.(id, outlineOf(query.sql))
   try {
@@ -217,9 +215,9 @@ interface InSession extends Running {
   session: QuerySession
 }
 
-async function sendRows({ response, query, context, connection, session }: InSession): Promise<void> {
+async function sendRows({ response, query, connection, session }: InSession): Promise<void> {
   const { sql, format } = query
-  const maxRows = Math.min(query.maxRows, context.limits.maxRows)
+  const maxRows = Math.min(query.maxRows, MAX_ROWS)
   const result = await queryIn(session, { connection, sql, maxRows })
   response.writeHead(200, {
     'Content-Type': MEDIA_TYPES.get(format),

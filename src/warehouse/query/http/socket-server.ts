@@ -7,26 +7,16 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConvohouseError } from '../../../core/errors.ts'
-import { MINUTE, SECOND } from '../../../core/time.ts'
+import { SECOND } from '../../../core/time.ts'
 import type { Connectable } from '../../connection.ts'
 import { openQueryQueue } from '../concurrency.ts'
-import { type QueryObserver, type Questions, queryHandler, type ServerLimits } from './handler.ts'
+import { type QueryObserver, type Questions, queryHandler } from './handler.ts'
 
-interface SocketLimits extends ServerLimits {
-  /** Queries that run at once; others wait for a slot. */
-  maxQueries: number
-  /** Queries that wait; one more is refused. */
-  maxWaiting: number
-}
+/** Queries that run at once; others wait for a slot. More would only share the processors and DuckDB's one memory limit. */
+const MAX_QUERIES = 4
 
-const DEFAULT_LIMITS: SocketLimits = {
-  maxTimeoutMs: 10 * MINUTE,
-  maxRows: 100_000_000,
-  // More would only share the processors and DuckDB's one memory limit.
-  maxQueries: 4,
-  maxWaiting: 64,
-  maxWaitMs: 30 * SECOND,
-}
+/** Queries that wait; one more is refused. */
+const MAX_WAITING = 64
 
 /** `close` waits for so long for queries that DuckDB does not interrupt, and for clients that do not read. */
 const CLOSE_WITHIN_MS = 5 * SECOND
@@ -47,18 +37,19 @@ export async function serveQueries({
   home,
   instance,
   onQuery,
-  ...given
-}: { home: string; instance: Connectable; onQuery?: QueryObserver } & Partial<SocketLimits>): Promise<QueryServer> {
+}: {
+  home: string
+  instance: Connectable
+  onQuery?: QueryObserver
+}): Promise<QueryServer> {
   const path = await socketPath(home)
-  const limits = { ...DEFAULT_LIMITS, ...given }
   const scratch = join(home, 'query-parts')
   const closing = new AbortController()
   const questions: Questions = new Map()
   const handle = queryHandler({
     instance,
-    limits,
     scratch,
-    queue: openQueryQueue({ running: limits.maxQueries, waiting: limits.maxWaiting }),
+    queue: openQueryQueue({ running: MAX_QUERIES, waiting: MAX_WAITING }),
     ...(onQuery && { onQuery }),
     questions,
     closing: closing.signal,
