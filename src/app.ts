@@ -107,7 +107,7 @@ interface RunOptions {
 
 export const newRunId = (): string => randomUUID().slice(0, 8)
 
-/** The log of a new run in this process. */
+/** Opens the log of a new run in this process. */
 export function openLog(
   options: Pick<RunOptions, 'config' | 'workspace' | 'app' | 'clock'> & { origin?: Origin },
 ): RunLog {

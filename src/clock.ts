@@ -13,8 +13,8 @@ const CHECK_EVERY_MS = 60_000
 let originMs = Date.now() - performance.now()
 
 /**
- * The machine's clock, but never going back: when the machine's clock is set back, this one stays ahead until the process ends. Otherwise a
- * wait for an hour could become a day, and a page could seem older than the one before it.
+ * Returns the machine's clock, but never going back: when the machine's clock is set back, this one stays ahead until the
+ * process ends. Otherwise a wait for an hour could become a day, and a page could seem older than the one before it.
  */
 function now(): number {
   originMs = Math.max(originMs, Date.now() - performance.now())

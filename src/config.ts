@@ -179,7 +179,7 @@ export interface Config {
   source: string
 }
 
-/** A folder from a variable or the file. */
+/** Returns a folder from a variable or the file. */
 const folderAt = (given: string | undefined, base: string): string | null => (given ? resolve(base, given) : null)
 
 function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: Environment): WorkspaceConfig {
@@ -212,7 +212,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
   }
 }
 
-/** The place of a problem: `workspaces[0].settle (line 7)`. */
+/** Returns the place of a problem: `workspaces[0].settle (line 7)`. */
 function placeOf(path: readonly PropertyKey[], locate: (path: readonly PropertyKey[]) => number | null): string {
   const text = path
     .map(part => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
@@ -374,13 +374,13 @@ export function readHome(options: { path?: string; env?: Environment; cwd?: stri
   return dataFolder(cwd, env.CONVOHOUSE_HOME)
 }
 
-/** The folder of own checks that the environment names, for `check` without a configuration. */
+/** Returns the folder of own checks that the environment names, for `check` without a configuration. */
 export const readChecks = (env: Environment = process.env, cwd = process.cwd()): string | null =>
   folderAt(env.CONVOHOUSE_CHECKS, cwd)
 
-/** The environment of this process, for processes that it starts. */
+/** Returns the environment of this process, for processes that it starts. */
 export const ownEnvironment = (): Environment => process.env
 
-/** The folders of the PATH. */
+/** Returns the folders of the PATH. */
 export const searchPath = (env: Environment = process.env): string[] =>
   (env.PATH ?? '').split(delimiter).filter(folder => folder !== '')

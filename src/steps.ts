@@ -67,7 +67,7 @@ export interface RunSteps extends Steps {
   resourceRequests(request: SyncRequest, prepared: Prepared): Promise<number>
 }
 
-/** The steps of one run, recorded by `log`. `pending` is shared by the runs of a process; loads are short while `eventsCome` returns true. */
+/** Returns the steps of one run, recorded by `log`. `pending` is shared by the runs of a process; loads are short while `eventsCome` returns true. */
 export function makeSteps(
   dependencies: StepsDependencies & {
     home: string

@@ -46,7 +46,7 @@ export interface DrainResult {
 export const exportQueue = (app: string): string => `${app}-export`
 export const warehouseQueue = (app: string): string => `${app}-warehouse`
 
-/** The export queue of the app whose workflows run on this warehouse queue. */
+/** Returns the export queue of the app whose workflows run on this warehouse queue. */
 export const exportQueueBeside = (queue: string): string => queue.replace(/-warehouse$/, '-export')
 
 /** An activity without a heartbeat for this long is given up. */

@@ -24,7 +24,7 @@ import { runs } from './temporal/sinks.ts'
 export { ingestSpool } from './temporal/ingest.ts'
 export { publishTarget } from './temporal/publish.ts'
 
-/** The owner workflow: runs the requested syncs of one workspace, and returns the report of the last one. */
+/** Returns the owner workflow: runs the requested syncs of one workspace, and returns the report of the last one. */
 export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null> {
   const { resume = null, queue = [], progress = newProgress(), plan = null, landingId } = input
   const owner: Owner = {
@@ -61,8 +61,8 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
 }
 
 /**
- * A tick of a schedule. The server appends a time to the id of a workflow that a schedule starts, so a tick cannot be the owner itself. It
- * requests a sync from the owner, which runs a sync only once if it is already waiting or running.
+ * Returns a tick of a schedule. The server appends a time to the id of a workflow that a schedule starts, so a tick cannot
+ * be the owner itself. It requests a sync from the owner, which runs a sync only once if it is already waiting or running.
  */
 export async function tick({ workspaceId }: { workspaceId: string }): Promise<AcceptedRequest> {
   return warehouse.requestSync({ workspaceId })
@@ -118,8 +118,8 @@ async function continueInNewRun(owner: Owner, { request }: QueuedSync, checkpoin
 }
 
 /**
- * An error that ends a sync before it has a report (no consent, an unusable folder) ends the workflow. Where other syncs are queued, the
- * error becomes a failed report instead, and the other syncs run.
+ * Returns a failed report if other syncs are queued, so that they run. Otherwise rethrows the error, which ends the
+ * workflow. These errors occur before a sync has a report (no consent, an unusable folder).
  */
 function reportFailed(owner: Owner, current: QueuedSync, error: unknown): SyncReport {
   const failure = failureOf(error)

@@ -26,7 +26,7 @@ export const emptyReport = (run: string): SyncReport => ({
   failures: [],
 })
 
-/** The report of a run whose loops have ended. */
+/** Returns the report of a run whose loops have ended. */
 export function finalReport(run: Run): SyncReport {
   const { report, governor, queue } = run
   if (report.outcome === 'done' && report.failures.length > 0) report.outcome = 'failed'
@@ -52,7 +52,7 @@ export function finalReport(run: Run): SyncReport {
   }
 }
 
-/** The remaining sessions that history may not use because they are reserved for new conversations; null where there are none. */
+/** Returns the remaining sessions that history may not use because they are reserved for new conversations; null where there are none. */
 function reserveOf({ governor, host, report }: Run): Reserve | null {
   const { options, quota } = governor
   if (report.outcome !== 'period-spent' || options.headReserveShare === 0) return null
@@ -121,7 +121,7 @@ function warn(report: SyncReport, warning: string): void {
   report.warnings = [...(report.warnings ?? []), warning]
 }
 
-/** A ConvohouseError as data; null for any other error, such as a cancellation. */
+/** Returns a ConvohouseError as data; null for any other error, such as a cancellation. */
 export function failureOf(error: unknown): Failure | null {
   if (!(error instanceof ConvohouseError)) return null
   const { code, kind, message: what, hint = null } = error

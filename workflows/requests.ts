@@ -19,7 +19,7 @@ export interface QueuedSync {
   preempted: PreemptedSync | null
 }
 
-/** The sync that runs next: urgent ones first, then those that a person waits for, then the rest; each in order of request. */
+/** Returns the sync that runs next: urgent ones first, then those that a person waits for, then the rest; each in order of request. */
 export const nextSync = (queue: readonly QueuedSync[]): QueuedSync | undefined =>
   queue.find(({ urgent }) => urgent) ?? queue.find(({ request }) => !request.unattended) ?? queue[0]
 
@@ -69,7 +69,7 @@ export function idsProblem(ids: IdsByAgent): string | null {
   return lists.flat().every(id => typeof id === 'string' && id !== '') ? null : 'An id is empty or not a text'
 }
 
-/** A sync of these conversations only. */
+/** Returns a sync of these conversations only. */
 export const refreshOf = (workspaceId: string, ids: IdsByAgent): Omit<SyncRequest, 'run'> => ({
   workspaceId,
   agents: [],

@@ -80,7 +80,7 @@ export function requeueWindow(queue: WindowQueue, progress: WindowProgress): voi
   queue.waiting.splice(last < 0 ? firstPlaceOf(queue, progress) : last + 1, 0, progress)
 }
 
-/** The place for a window if no other of its kind is waiting: before history, which waits for everything else. */
+/** Returns the place for a window if no other of its kind is waiting: before history, which waits for everything else. */
 function firstPlaceOf({ waiting }: WindowQueue, progress: WindowProgress): number {
   const isHistory = (kind: string) => kind === 'tail' || kind === 'full'
   if (isHistory(progress.window.kind)) return waiting.length
@@ -100,7 +100,7 @@ export function checkpointOf(run: Run): Checkpoint {
   return { governor, waiting: queue.waiting, pagesWaiting: 0, report, failing, limited, suspects, answered }
 }
 
-/** A run that continues from a checkpoint. */
+/** Returns a run that continues from a checkpoint. */
 export function newRun(steps: Steps, host: Host, request: SyncRequest, checkpoint: Checkpoint): Run {
   const { waiting, pagesWaiting, hasRows = false, report, ...state } = checkpoint
   return {

@@ -36,7 +36,7 @@ export const taskLogs =
       now: systemClock.now,
     })
 
-/** The steps of one task of one run. */
+/** Returns the steps of one task of one run. */
 export async function warehouseSteps(options: {
   app: App
   config: Pick<Config, 'home' | 'checks' | 'models'>

@@ -58,7 +58,7 @@ export function workspaceOf({ workspaces, source }: Config, workspaceId: string)
   })
 }
 
-/** The error of a worker whose landing differs from that of the sync or of another worker (`others`). */
+/** Returns the error of a worker whose landing differs from that of the sync or of another worker (`others`). */
 export const landingDiffers = (home: string, own: string, others: string): ConvohouseError =>
   new ConvohouseError('LANDING_DIFFERS', {
     what: `The data folder ${home} of the worker on ${hostname()} (PID ${process.pid}) has the landing ${own}, but ${others}. Nothing was requested.`,

@@ -113,8 +113,8 @@ export function tablesOf(layout: Layout): Table[] {
 }
 
 /**
- * Statements that create a table, or add the columns that it lacks. Tables have no PRIMARY KEY, because one makes an upsert of wide tables
- * seventy times slower; `warehouse/checks/all-checks.ts` tests uniqueness instead.
+ * Returns the statements that create a table, or add the columns that it lacks. Tables have no PRIMARY KEY, because one
+ * makes an upsert of wide tables seventy times slower; `warehouse/checks/all-checks.ts` tests uniqueness instead.
  */
 export function migrate(table: Table, existing: ReadonlySet<string>): string[] {
   if (existing.size === 0) {

@@ -17,11 +17,11 @@ export function keyItems(layout: Layout, workspaceId: string): string[] {
   ]
 }
 
-/** SQL of `extra`: the one that coercion gave the record or element, else the values at the unknown paths. */
+/** Returns the SQL of `extra`: the one that coercion gave the record or element, else the values at the unknown paths. */
 const extraItem = (sql: string, unknown: UnknownTree | null): string =>
   `coalesce(${sql}.${quoteName(COERCED_EXTRA)}, ${extraSql(unknown, sql)})`
 
-/** SELECT items of the record's own columns and `extra`. */
+/** Returns the SELECT items of the record's own columns and `extra`. */
 export function recordItems(layout: Layout, unknown: UnknownTree): string[] {
   const extra = extraItem('s', unknown)
   return [...layout.columns.map(column => `${column.expression} AS ${quoteName(column.name)}`), `${extra} AS extra`]
@@ -29,7 +29,7 @@ export function recordItems(layout: Layout, unknown: UnknownTree): string[] {
 
 const keyNames = (layout: Layout): string[] => [...layout.key, '_record']
 
-/** Columns of a child table, as INSERT names them. */
+/** Returns the columns of a child table, as INSERT names them. */
 export const childColumns = (layout: Layout, child: ChildTable): string[] => [
   ...keyNames(layout),
   ...child.columns.map(column => quoteName(column.name)),
@@ -56,16 +56,16 @@ function listSource(options: {
 
 const selected = (columns: Column[]): string => items(columns.map(c => `${c.expression} AS ${quoteName(c.name)}`))
 
-/** SQL that is true where the JSON is an object, an array or null; it tests the first character. */
+/** Returns the SQL that is true where the JSON is an object, an array or null; it tests the first character. */
 const isNoScalar = (json: string): string => `left(${json}::VARCHAR, 1) IN ('{', '[', 'n')`
 
-/** SQL of the first scalar among the lift's keys, as JSON. `x` holds the element's value at each path, NULL unless it is a scalar. */
+/** Returns the SQL of the first scalar among the lift's keys, as JSON. `x` holds the element's value at each path, NULL unless it is a scalar. */
 function firstScalar(lift: Lift, paths: string[]): string {
   const found = lift.keys.map(key => `x[${paths.indexOf(key) + 1}]`)
   return found.length === 1 ? found[0]! : `coalesce(${items(found)})`
 }
 
-/** SQL of the lifted value as text. */
+/** Returns the SQL of the lifted value as text. */
 function liftedText(lift: Lift, paths: string[]): string {
   const found = firstScalar(lift, paths)
   const self =
@@ -98,7 +98,7 @@ function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage
   return `SELECT ${items([keyColumns, selected([id]), ...columns])} FROM (SELECT *, ${items(texts)} FROM (${extracted}))`
 }
 
-/** SQL that is false for a staged record without rows of the child table. */
+/** Returns the SQL that is false for a staged record without rows of the child table. */
 export function mayHaveRows({ rows }: ChildTable): string {
   switch (rows.over) {
     case 'elements':
@@ -111,7 +111,9 @@ export function mayHaveRows({ rows }: ChildTable): string {
   }
 }
 
-/** SELECT of a child table's rows, with columns in the order of `childColumns`. `number`: SQL of the record number over the staged record. */
+/**
+ * Returns the SELECT of a child table's rows, with columns in the order of `childColumns`. `number`: SQL of the record number over the staged record.
+ */
 export function childSelect(options: {
   layout: Layout
   child: ChildTable

@@ -65,10 +65,10 @@ export const isNumbered = (layout: Layout): boolean => layout.children.length > 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** SQL of the UTC day of a time. `AT TIME ZONE 'UTC'` means the same, and takes DuckDB's calendar ten times as long. */
+/** Returns the SQL of the UTC day of a time. `AT TIME ZONE 'UTC'` means the same, and takes DuckDB's calendar ten times as long. */
 export const utcDay = (time: string): string => `make_timestamp(epoch_us(${time}))::DATE`
 
-/** SQL condition: rows `a` and `b` have the same values in the columns `key`. */
+/** Returns an SQL condition: rows `a` and `b` have the same values in the columns `key`. */
 export const sameKey = (key: readonly string[], a: string, b: string): string =>
   key.map(name => `${a}.${quoteName(name)} = ${b}.${quoteName(name)}`).join(' AND ')
 
@@ -91,7 +91,7 @@ const read = (type: Scalar['type'], sql: string): string => {
   return sql
 }
 
-/** The field's SQL; if the field is a channel, in the one spelling of channels. */
+/** Returns the field's SQL; if the field is a channel, in the one spelling of channels. */
 function spelled(field: Scalar | TextList, sql: string): string {
   if (!field.channel) return sql
   if (field.kind === 'scalar' && field.type === 'any') return oneSpellingInside(sql)
@@ -128,7 +128,7 @@ function scalarColumns(key: string, field: Scalar, place: Place): Column[] {
   return [column, { ...twin, sqlType: 'TIMESTAMPTZ', expression: `parse_moment(${sql})` }]
 }
 
-/** A column lifted out of the JSON in `sql`. */
+/** Returns a column lifted out of the JSON in `sql`. */
 const besideJson = (lift: Lift, sql: string, base: Pick<Column, 'path' | 'from'> & { prefix: string }): Column => ({
   name: base.prefix + lift.column,
   sqlType: LIFT_TYPES[lift.type],
@@ -319,7 +319,7 @@ export function layoutOf(record: RecordType, timeZone = 'UTC'): Layout {
   return layout
 }
 
-/** The column, with an expression that reads its field under each of the field's names. */
+/** Returns the column, with an expression that reads its field under each of the field's names. */
 function underAliases({ aliases = {} }: RecordType, column: Column): Column {
   const names = Object.keys(aliases).filter(alias => column.from.includes(aliases[alias]!))
   const own = (name: string) => `s.${quoteName(name)}.`
@@ -332,7 +332,7 @@ function underAliases({ aliases = {} }: RecordType, column: Column): Column {
   }
 }
 
-/** Columns and child tables of computed fields: they have no path, and nothing of theirs goes to `extra`. */
+/** Returns the columns and child tables of computed fields: they have no path, and nothing of theirs goes to `extra`. */
 function computedLayout({ computed }: RecordType, root: Place): Pick<Layout, 'columns' | 'children'> {
   const fields = computed?.fields ?? {}
   const withoutPath = (columns: Column[]) => columns.map(column => ({ ...column, path: null }))
@@ -371,11 +371,11 @@ function compileLayout(record: RecordType, timeZone: string): Layout {
   }
 }
 
-/** SQL of a channel in one spelling: `web-chat` becomes `webchat`, any other stays as sent (notes on the API, "Shapes"). */
+/** Returns the SQL of a channel in one spelling: `web-chat` becomes `webchat`, any other stays as sent (notes on the API, "Shapes"). */
 export const oneSpelling = (channel: string): string =>
   `CASE lower(${channel}) WHEN 'web-chat' THEN 'webchat' WHEN 'webchat' THEN 'webchat' ELSE ${channel} END`
 
-/** SQL of a JSON value with each channel inside it in one spelling. */
+/** Returns the SQL of a JSON value with each channel inside it in one spelling. */
 const oneSpellingInside = (json: string): string =>
   `regexp_replace(${json}::VARCHAR, '(?i)"web-?chat"', '"webchat"', 'g')::JSON`
 
@@ -389,7 +389,7 @@ const LIFT_TYPES = {
   json: 'JSON',
 } as const
 
-/** SQL of the text of a lifted value as the lift's type. */
+/** Returns the SQL of the text of a lifted value as the lift's type. */
 export function typedLift({ type }: Lift, text: string): string {
   switch (type) {
     case 'text':
@@ -410,7 +410,7 @@ export function typedLift({ type }: Lift, text: string): string {
 const scalarIn = (json: string): string =>
   `CASE WHEN left((${json})::VARCHAR, 1) NOT IN ('{', '[', 'n') THEN ${json}->>'$' END`
 
-/** SQL of a column that is lifted out of the JSON in `sql`, which is an object, or itself a scalar. */
+/** Returns the SQL of a column that is lifted out of the JSON in `sql`, which is an object, or itself a scalar. */
 function liftedFrom(lift: Lift, sql: string): string {
   const found = lift.keys.map(key => scalarIn(`(${sql}->'$.${key}')`))
   return typedLift(lift, `coalesce(${[...found, lift.orSelf ? scalarIn(sql) : 'NULL'].join(', ')})`)

@@ -217,13 +217,13 @@ export const objects = (
   options: Pick<ObjectList, 'id'> = {},
 ): ObjectList => ({ kind: 'objects', about, table, pii: 'none', fields, ...options })
 
-/** The fields, under every name with which the vendor may send them. */
+/** Returns the fields, under every name with which the vendor may send them. */
 export const sentFields = ({ fields, aliases = {} }: RecordType): Fields => ({
   ...fields,
   ...Object.fromEntries(Object.entries(aliases).flatMap(([alias, key]) => (fields[key] ? [[alias, fields[key]]] : []))),
 })
 
-/** The fields of a staged record: those that are sent, and those that are computed. */
+/** Returns the fields of a staged record: those that are sent, and those that are computed. */
 export const stagedFields = (record: RecordType): Fields => ({ ...sentFields(record), ...record.computed?.fields })
 
 /** `userEmail` → `user_email`, `firstMessageTS` → `first_message_ts`, `ID` → `id`. */
@@ -234,7 +234,7 @@ export function snakeCase(key: string): string {
     .toLowerCase()
 }
 
-/** A column of an unnested row: the first of these keys that holds a scalar. */
+/** Returns a column of an unnested row: the first of these keys that holds a scalar. */
 export const lift = (
   column: string,
   type: Lift['type'],
@@ -250,7 +250,7 @@ export const lift = (
   ...more,
 })
 
-/** A row for each element of an array. */
+/** Declares a child table with one row per element of an array. */
 export const elements = (table: string, about: string, lifted: readonly Lift[]): Unnest => ({
   table,
   over: 'elements',
@@ -259,7 +259,7 @@ export const elements = (table: string, about: string, lifted: readonly Lift[]):
   lift: lifted,
 })
 
-/** A row for each entry of an object. */
+/** Declares a child table with one row per entry of an object. */
 export const entries = (table: string, keyColumn: string, about: string, lifted: readonly Lift[]): Unnest => ({
   table,
   over: 'entries',

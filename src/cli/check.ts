@@ -123,7 +123,7 @@ function detailLines({ check, outcome, violations, error, examples }: Ran, shown
   ]
 }
 
-/** Rows that break the rule, and how many do. */
+/** Returns the rows that break the rule, and how many do. */
 function rowLines({ name }: Check, violations: number, { rows, problem }: Shown): string[] {
   if (problem !== null) return [`  Its rows cannot be shown: ${visible(problem)}`]
   if (rows.length === 0) return [`  \`convohouse check ${visible(name)}\` shows rows.`]
@@ -204,8 +204,8 @@ interface Shown {
 }
 
 /**
- * The first rows of each check that fails, by its name. They may name people: they are shown, and never stored. A column that the number of
- * rows does not need may fail here for the first time.
+ * Returns the first rows of each check that fails, by its name. They may name people: they are shown, and never stored.
+ * A column that the number of rows does not need may fail here for the first time.
  */
 async function failingRows(access: WarehouseAccess, results: readonly Ran[]): Promise<Map<string, Shown>> {
   const failed = results.filter(({ outcome }) => outcome === 'failed')

@@ -54,7 +54,7 @@ const DONE: Record<ControlCommand, string> = {
   allow: 'new limits accepted',
 }
 
-/** The limits that `allow` raises. @throws FLAG_INVALID if no limit is given */
+/** Returns the limits that `allow` raises. @throws FLAG_INVALID if no limit is given */
 function allowanceOf({ overagePacks, maxSessions }: ControlFlags): Allowance {
   if (overagePacks === undefined && maxSessions === undefined)
     throw invalidFlag('No limit is given.', 'Give --overage-packs or --max-sessions.')
@@ -66,7 +66,7 @@ function allowanceOf({ overagePacks, maxSessions }: ControlFlags): Allowance {
 
 type Update = (handle: WorkflowHandle) => Promise<unknown>
 
-/** The update to send, which a worker answers; null for `cancel`, which the server itself accepts. */
+/** Returns the update to send, which a worker answers; null for `cancel`, which the server itself accepts. */
 function updateOf(command: ControlCommand, flags: ControlFlags): Update | null {
   if (command === 'cancel') return null
   if (command !== 'allow') return handle => handle.executeUpdate(command)

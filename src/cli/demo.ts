@@ -64,7 +64,7 @@ const clockOf = ({ clock }: Sandbox): Clock => ({
 
 const heading = (text: string): void => print('', styleOf(process.stdout)('bold', `── ${text}`), '')
 
-/** The folder that `--home` names, else a new temporary folder. @throws FLAG_INVALID if the named folder is not empty */
+/** Returns the folder that `--home` names, else a new temporary folder. @throws FLAG_INVALID if the named folder is not empty */
 async function folderFor(home: string | undefined): Promise<string> {
   if (home === undefined) return mkdtemp(join(tmpdir(), 'convohouse-demo-'))
   const folder = resolve(home)

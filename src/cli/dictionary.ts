@@ -92,7 +92,7 @@ const tableLines = ({ name, kind, about, example, columns }: DescribedTable): st
   ),
 ]
 
-/** The user's models that are built, if there is a warehouse that can be read now. */
+/** Returns the user's models that are built, if there is a warehouse that can be read now. */
 async function modelsIfAny(): Promise<StoredModel[]> {
   const { builtModels } = await import('../warehouse/models/stored-models.ts')
   const { warehouseRows } = await import('../warehouse/query/rows.ts')

@@ -14,7 +14,7 @@ import { answerPlan, PLAN_PATH } from './plan.ts'
 const PATIENCE_MS = 2 * SECOND
 const TRY_EVERY_MS = 100
 
-/** The error with a longer hint: a Temporal worker that holds the warehouse can run the sync itself. */
+/** Returns the error with a longer hint: a Temporal worker that holds the warehouse can run the sync itself. */
 const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): ConvohouseError =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: message,

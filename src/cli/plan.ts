@@ -106,7 +106,7 @@ const resourceLine = (resourceRequests: number): string[] =>
     ? []
     : [`Other resources: ${counted(resourceRequests, 'request')} at least at the end of the sync; not metered.`]
 
-/** The plan's totals, duration and budget, without the list of windows. */
+/** Returns the plan's totals, duration and budget, without the list of windows. */
 export function planSummary({ prepared, nowMs, resourceRequests }: PlanFacts): string[] {
   const { plan, governor, warnings = [], gaps } = prepared
   return [
@@ -120,7 +120,7 @@ export function planSummary({ prepared, nowMs, resourceRequests }: PlanFacts): s
   ]
 }
 
-/** The plan as text: the list of windows, then the summary. */
+/** Returns the plan as text: the list of windows, then the summary. */
 export function planLines(facts: PlanFacts, options: GridOptions = {}): string[] {
   const { agents, plan } = facts.prepared
   const titles = new Map(agents.map(({ agentId, title }) => [agentId, title]))
@@ -157,7 +157,7 @@ interface PlanningHome {
   remove(): Promise<void>
 }
 
-/** The data folder, or a temporary one if it does not exist yet: a plan must not create a data folder at a mistyped path. */
+/** Returns the data folder, or a temporary one if it does not exist yet: a plan must not create a data folder at a mistyped path. */
 async function planningHome(config: Config): Promise<PlanningHome> {
   if (existsSync(warehouseFile(config.home)) || (await openStores(config.home).landing.exists()))
     return { config, remove: async () => {} }

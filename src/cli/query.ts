@@ -98,7 +98,7 @@ export async function runQueryCommand(argument: string | undefined, flags: Query
   }
 }
 
-/** The requested format, else that of the file's extension, else the default of standard output. */
+/** Returns the requested format, else that of the file's extension, else the default of standard output. */
 function formatOf({ format, output }: QueryFlags): Format {
   if (output === undefined) return chooseFormat(format, process.stdout)
   return format ?? formatOfFile(output)

@@ -11,7 +11,7 @@ import { styleOf } from './terminal/style.ts'
 const isClosedPipe = (error: unknown): boolean =>
   ['EPIPE', 'EIO'].includes((error as NodeJS.ErrnoException | null)?.code ?? '')
 
-/** The command that the arguments name, for a hint that points to its help. */
+/** Returns the command that the arguments name, for a hint that points to its help. */
 function commandName(program: Command, args: readonly string[]): string {
   const named = program.commands.find(command => args.includes(command.name()))
   return named ? `convohouse ${named.name()}` : 'convohouse'

@@ -140,7 +140,7 @@ const readingsTable = (): string =>
     ),
   )
 
-/** A repeatable flag NAME=RATE[:PARAM]. `table` lists the valid names; in messages, such a name is called `noun`. */
+/** Returns the parser of a repeatable flag NAME=RATE[:PARAM]. `table` lists the valid names, which messages call `noun`. */
 function rated(flag: string, table: RateTable, noun: string) {
   const schema = ratesSchema(table, noun)
   return (text: string, before: Record<string, Rate> = {}): Record<string, Rate> => {
@@ -154,13 +154,13 @@ function rated(flag: string, table: RateTable, noun: string) {
   }
 }
 
-/** A plain number, or a duration such as `30s` or `-5m` if the parameter is a time; else NaN. */
+/** Parses a number, or a duration such as `30s` or `-5m` if the parameter is a time. Returns NaN for anything else. */
 function paramOf(text: string, isTime: boolean): number {
   const ms = isTime ? parseDuration(text.replace(/^-/, '')) : undefined
   return ms === undefined ? Number(text) : text.startsWith('-') ? -ms : ms
 }
 
-/** A repeatable flag NAME=VALUE; the last value of a name wins. */
+/** Parses a repeatable flag NAME=VALUE; the last value of a name wins. */
 function reading(text: string, before: SandboxOptions['readings'] = {}): SandboxOptions['readings'] {
   const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? []
   const issue = readingIssue(name, value)

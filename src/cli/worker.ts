@@ -103,8 +103,8 @@ async function runWithWarehouse(
 }
 
 /**
- * The supervised child: opens the warehouse, reports that to the parent, and runs a worker when the parent asks for one. `install` installs
- * the SDK's runtime and returns the address of its metrics; it is called late, since an unused runtime would keep the process alive.
+ * Runs the supervised child: opens the warehouse, reports that to the parent, and runs a worker when the parent asks for one. `install`
+ * installs the SDK's runtime and returns the address of its metrics; it is called late, since an unused runtime would keep the process alive.
  * @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
  */
 async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {

@@ -55,7 +55,7 @@ export function readApiAddress(apiUrl: string): ApiAddress {
   return { origin: url.origin, prefix }
 }
 
-/** The path of an agent's export, as landed pages record it. */
+/** Returns the path of an agent's export, as landed pages record it. */
 export const exportPath = (agentId: string): string => `/v3/agents/${encodeURIComponent(agentId)}/convos/export`
 
 /**

@@ -93,7 +93,7 @@ function redacted<E>(
   return { receipt: receiptOf(exchange), parsed: prepare(value), droppedPaths, envelope }
 }
 
-/** The JSON of an answer that `check` accepts, with its secrets but for the token. */
+/** Returns the JSON of an answer that `check` accepts, with its secrets but for the token. */
 export function readJsonAnswer(sent: Sent, asked: RequestContext, check: (parsed: unknown) => void): unknown {
   const exchange = requireComplete(sent, asked)
   const { value } = requireJson(exchange, asked)

@@ -27,7 +27,7 @@ function isSameSort(asked: string | undefined, echoed: unknown): boolean {
   return direction === undefined || asked === undefined || direction.toLowerCase() === asked
 }
 
-/** The first field whose echo differs from the query; null where no field differs or there is no echo. */
+/** Returns the first field whose echo differs from the query; null where no field differs or there is no echo. */
 export function misread(asked: ExportQuery, echoed: EchoedQuery | null): 'sort' | 'fromTs' | 'toTs' | null {
   if (echoed === null) return null
   if (!isSameSort(asked.sort, echoed.sort)) return 'sort'

@@ -163,7 +163,7 @@ export function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, an
   throw protocolFault(answer, `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'not readable'}`)
 }
 
-/** The error of an answer that does not have the documented shape. */
+/** Returns the error of an answer that does not have the documented shape. */
 function protocolFault(answer: string, what: string): ConvohouseError {
   return new ConvohouseError('API_PROTOCOL', {
     what: `The ${answer} answer is not as documented: ${what}`,

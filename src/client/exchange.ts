@@ -32,7 +32,7 @@ export function receiptOf({ body: _bytes, ...receipt }: Exchange): Receipt {
 /** A `Date` outside these years comes from a clock that is not set, and is ignored. */
 const [FIRST_YEAR_MS, LAST_YEAR_MS] = [Date.UTC(1990, 0), Date.UTC(2100, 0)]
 
-/** The `Date` header in ms, or null. */
+/** Returns the `Date` header in ms, or null. */
 export function readServerDate(header: string | undefined): number | null {
   const ms = header === undefined ? Number.NaN : Date.parse(header)
   return ms >= FIRST_YEAR_MS && ms < LAST_YEAR_MS ? ms : null

@@ -76,7 +76,7 @@ const HINTS = {
 
 type VendorCode = keyof typeof HINTS
 
-/** The error of a request without a response. */
+/** Returns the error of a request without a response. */
 export function unanswered(asked: RequestContext, breakdown: Breakdown): VendorError {
   const { cause, reason, unsent } = breakdown
   if (cause === 'aborted' || cause === 'closed') {
@@ -91,7 +91,7 @@ export function unanswered(asked: RequestContext, breakdown: Breakdown): VendorE
   return fault('API_UNAVAILABLE', asked, { what, hint: own ?? withAddress(hint, asked), facts })
 }
 
-/** The error of a timeout while connecting or while waiting for the response. */
+/** Returns the error of a timeout while connecting or while waiting for the response. */
 function late(asked: RequestContext, { reason, unsent }: Breakdown): VendorError {
   const within = `within ${durationText(asked.timeoutMs)}`
   if (!unsent)
@@ -109,7 +109,7 @@ const hostOf = ({ origin }: RequestContext): string => new URL(origin).host
 const withAddress = (hint: string, { origin }: RequestContext): string =>
   hint.replace('`apiUrl`', `\`apiUrl\` (${origin})`)
 
-/** The error of a 2xx whose body is incomplete, too large or compressed. */
+/** Returns the error of a 2xx whose body is incomplete, too large or compressed. */
 export function broken(asked: RequestContext, exchange: Exchange, { cause, reason }: Breakdown): VendorError {
   const got = `${exchange.body.length} bytes`
   const words = {
@@ -124,7 +124,7 @@ export function broken(asked: RequestContext, exchange: Exchange, { cause, reaso
   return fault(code, asked, { words, exchange, facts: { reason } })
 }
 
-/** The error of a status other than 2xx. */
+/** Returns the error of a status other than 2xx. */
 export function refused(asked: RequestContext, exchange: Exchange): VendorError {
   const parsed = parseBody(exchange.body)?.value
   const { message, code, issues } = readErrorEnvelope(parsed)
@@ -142,12 +142,12 @@ export function refused(asked: RequestContext, exchange: Exchange): VendorError 
   })
 }
 
-/** The error of a 2xx whose body is not in the requested format. */
+/** Returns the error of a 2xx whose body is not in the requested format. */
 export function unreadable(asked: RequestContext, exchange: Exchange, what: string): VendorError {
   return fault('API_NOT_JSON', asked, { words: `was answered with ${what}`, exchange })
 }
 
-/** The error of a 2xx whose JSON has an undocumented shape; `problem` is the envelope reader's error. */
+/** Returns the error of a 2xx whose JSON has an undocumented shape; `problem` is the envelope reader's error. */
 export function undocumented(asked: RequestContext, exchange: Exchange, problem: unknown): unknown {
   if (!isCode(problem, 'API_PROTOCOL')) return problem
   const said = clean(readErrorEnvelope(parseBody(exchange.body)?.value).message ?? '', asked.tokens)
@@ -155,7 +155,7 @@ export function undocumented(asked: RequestContext, exchange: Exchange, problem:
   return fault('API_PROTOCOL', asked, { words, exchange })
 }
 
-/** The error of a request that the attempt observer did not allow; nothing was sent. */
+/** Returns the error of a request that the attempt observer did not allow; nothing was sent. */
 export function notAllowed(asked: RequestContext): VendorError {
   return new VendorError('HOUR_SPENT', {
     what: `${asked.target.shown} was not sent: its lease has no requests left`,

@@ -69,7 +69,9 @@ export async function readLog<A>(options: {
     if (isNew || pages.length === 0) pages.push({ answer, number: requests })
     return page
   }
-  /** The first page below the second: under one reading of the cursor it is asked for by the second itself, under the other by the one before. */
+  /**
+   * Returns the first page below the second: under one reading of the cursor it is asked for by the second itself, under the other by the one before.
+   */
   const below = async (second: number) => {
     for (const cursor of [second, second - 1]) {
       const page = await request(cursor)

@@ -14,7 +14,7 @@ export const resourceNames = z.union(
   { error: NAMES },
 )
 
-/** The names of the chosen resources. */
+/** Returns the names of the chosen resources. */
 export const chosenResources = (given: z.infer<typeof resourceNames>): readonly string[] =>
   given === 'all' ? RESOURCE_NAMES : given === 'none' ? [] : given
 

@@ -85,7 +85,7 @@ function s3Place(path: string, given: z.infer<typeof s3Settings>, folder: string
 export const s3Text = ({ bucket, prefix }: Pick<S3Place, 'bucket' | 'prefix'>): string =>
   `s3://${bucket}/${prefix}`.replace(/\/$/, '')
 
-/** The place that a target writes, different for each server: `/folder`, `https://s3.example.com s3://bucket/prefix`. */
+/** Returns the place that a target writes, different for each server: `/folder`, `https://s3.example.com s3://bucket/prefix`. */
 export const s3Address = (path: string, s3: S3Place | null): string =>
   s3 === null ? path : `${s3.endpoint ?? 'AWS'} ${path}`
 
@@ -132,6 +132,6 @@ export function s3Environment({ credentialsFile, profile, region }: S3Place, env
   }
 }
 
-/** The environment of a target's process: none, and so none of the secrets in it, except for those of S3. */
+/** Returns the environment of a target's process: none, and so none of the secrets in it, except for those of S3. */
 export const targetEnvironment = (target: object, env: Environment): Record<string, string> =>
   's3' in target && target.s3 !== null ? s3Environment(target.s3 as S3Place, env) : {}

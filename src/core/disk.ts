@@ -15,7 +15,7 @@ const DISK_ERRORS: Record<string, { pattern: RegExp; words: string }> = {
 export const hasCode = (error: unknown, code: string): boolean =>
   (error as { code?: unknown } | null | undefined)?.code === code
 
-/** The code of a disk error, from its `code` or its message; null for any other error. */
+/** Returns the code of a disk error, from its `code` or its message; null for any other error. */
 export function diskErrorCode(cause: unknown): string | null {
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
   if (typeof code === 'string' && Object.hasOwn(DISK_ERRORS, code)) return code
@@ -30,7 +30,7 @@ export function diskErrorText(cause: unknown): string {
   return (cause as { code?: string }).code ?? String(cause)
 }
 
-/** The error of an output that cannot be written. `cause`: the error, or the reason in words. */
+/** Returns the error of an output that cannot be written. `cause`: the error, or the reason in words. */
 export const notWritable = (
   code: 'HOME_UNUSABLE' | 'FLAG_INVALID',
   target: string,

@@ -40,7 +40,7 @@ const OUTCOME_TEXTS: Partial<Record<string, string>> = {
   declined: 'declined, nothing was exported',
 }
 
-/** The outcome of a run as text for people; an outcome without a text, such as `done`, is returned unchanged. */
+/** Returns the outcome of a run as text for people; an outcome without a text, such as `done`, is returned unchanged. */
 export const outcomeText = (outcome: string): string => OUTCOME_TEXTS[outcome] ?? outcome
 
 /** Times are ms since the epoch, UTC. */
@@ -64,7 +64,7 @@ const failure = (
   ...(hint && { hint }),
 })
 
-/** The end of a run that failed with an error. Only the text of a ConvohouseError is kept: any other may quote data. */
+/** Returns the end of a run that failed with an error. Only the text of a ConvohouseError is kept: any other may quote data. */
 export function endBy(error: unknown): RunEnd {
   if (!(error instanceof ConvohouseError))
     return {
@@ -145,7 +145,7 @@ function reasonOf(report: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefine
 /** Kinds of failures after which a run leaves an agent to a later one. */
 const LEAVES_AGENT: ReadonlySet<ErrorKind> = new Set(['access', 'transient'])
 
-/** The end of a run with a report. */
+/** Returns the end of a run with a report. */
 export function endOf(report: Ended): RunEnd {
   const { outcome, requests, sessions, pages, conversations } = report
   const agentsLeft = report.failures.flatMap(({ agentId, code, what }) =>

@@ -93,7 +93,7 @@ export const MOMENT_TEXTS = {
 
 const MOMENT = new RegExp(`^(${MOMENT_TEXTS.utc}|${MOMENT_TEXTS.offset}|(?<epoch>${MOMENT_TEXTS.epoch}))$`)
 
-/** The time in a text, ms, as the warehouse's `parse_moment` reads it; null where there is none. */
+/** Returns the time in a text, ms, as the warehouse's `parse_moment` reads it; null where there is none. */
 export function momentIn(text: string): number | null {
   const match = MOMENT.exec(text)
   if (match === null) return null
@@ -118,8 +118,8 @@ function isDay(day: string): boolean {
 }
 
 /**
- * A time that a person typed, ms: ISO-8601 date or time, an epoch of 10 to 16 digits (fewer may be a year, or a date without
- * dashes), or an age such as `90d`. Times before the epoch become the epoch. Undefined for anything else.
+ * Returns a time that a person typed, ms: ISO-8601 date or time, an epoch of 10 to 16 digits (fewer may be a year, or a
+ * date without dashes), or an age such as `90d`. Times before the epoch become the epoch. Undefined for anything else.
  */
 export function parseMoment(text: string, nowMs: number): number | undefined {
   const ms = readMoment(text.trim(), nowMs)

@@ -55,7 +55,7 @@ const UNITS: Record<string, number> = {
   tib: 2 ** 40,
 }
 
-/** The number of bytes in `1GB` or `512 MiB`, which is how DuckDB and the configuration write sizes. */
+/** Returns the number of bytes in `1GB` or `512 MiB`, which is how DuckDB and the configuration write sizes. */
 export function sizeOf(text: string): number {
   const [, number = '0', unit = ''] = /^([\d.]+)\s*([a-z]+)$/i.exec(text.trim()) ?? []
   return Number(number) * (UNITS[unit.toLowerCase()] ?? 1)

@@ -3,7 +3,7 @@ import { readlink, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { hasCode } from '../core/disk.ts'
 
-/** The path without symbolic links. @throws the system's error, among others of links that lead in a circle */
+/** Returns the path without symbolic links. @throws the system's error, among others of links that lead in a circle */
 export async function destinationOf(path: string): Promise<string> {
   try {
     return await realpath(path)

@@ -11,7 +11,7 @@ import { HOUR } from '../core/time.ts'
 /** True for a file that `writeOnce` is writing, or that a kill left half-written. */
 export const isTemporary = (name: string): boolean => name.startsWith('.tmp-')
 
-/** A new, unique name for a temporary file. */
+/** Returns a new, unique name for a temporary file. */
 export const temporaryName = (): string => `.tmp-${process.pid}-${randomBytes(6).toString('hex')}`
 
 /** Syncs a file: makes its content durable. */
@@ -77,8 +77,8 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * The error of a file system that has space but hardly an inode left, which the system also reports as ENOSPC; null for any other error.
- * `folder`: the place of an error that names none.
+ * Returns the error of a file system that has space but hardly an inode left, which the system also reports as ENOSPC;
+ * null for any other error. `folder`: the place of an error that names none.
  */
 export async function inodeError(folder: string, cause: unknown): Promise<ConvohouseError | null> {
   const { path } = cause as NodeJS.ErrnoException
@@ -98,7 +98,7 @@ export async function inodeError(folder: string, cause: unknown): Promise<Convoh
 /** Errors of file systems without hard links: FAT, exFAT and some network file systems. */
 const WITHOUT_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
-/** The error to report where a file could not be linked. */
+/** Returns the error to report where a file could not be linked. */
 export function notLinked(file: string, cause: unknown): ConvohouseError {
   const { code = '', syscall } = cause as NodeJS.ErrnoException
   if (syscall !== 'link' || !WITHOUT_LINKS.includes(code)) return homeUnusable(file, cause)
@@ -156,7 +156,7 @@ export async function entriesIn(folder: string): Promise<Dirent[]> {
   })
 }
 
-/** Names of a folder's entries; none where it does not exist. @throws HOME_UNUSABLE */
+/** Returns the names of a folder's entries; none where it does not exist. @throws HOME_UNUSABLE */
 export const namesIn = async (folder: string): Promise<string[]> => (await entriesIn(folder)).map(({ name }) => name)
 
 /** Removes files durably. One that another process has removed counts as removed. @throws HOME_UNUSABLE */

@@ -23,7 +23,7 @@ export async function appendJsonLines(file: string, values: readonly unknown[]):
 }
 
 /**
- * The values of a file that have a text in the field `name`: all others were cut off or damaged. None where the file does not exist.
+ * Returns the values of a file that have a text in the field `name`: all others were cut off or damaged. None where the file does not exist.
  * @throws HOME_UNUSABLE
  */
 export async function readJsonLines<T extends object>(file: string, name: keyof T & string): Promise<T[]> {

@@ -19,7 +19,7 @@ const isSame = (a: readonly string[], b: readonly string[]): boolean => {
   return true
 }
 
-/** The keys of an object, sorted. */
+/** Returns the keys of an object, sorted. */
 function inOrder(keys: string[]): readonly string[] {
   const [first] = keys
   if (first === undefined || keys.length === 1) return keys
@@ -34,8 +34,8 @@ function inOrder(keys: string[]): readonly string[] {
 }
 
 /**
- * A copy with sorted keys; objects for which `isLeaf` is true are kept as they are. Copying and calling JSON.stringify once takes two thirds
- * of the time that it takes to join the text here.
+ * Returns a copy with sorted keys; objects for which `isLeaf` is true are kept as they are. Copying and calling
+ * JSON.stringify once takes two thirds of the time that it takes to join the text here.
  */
 function sorted(value: unknown, isLeaf?: (value: object) => boolean): unknown {
   if (typeof value !== 'object' || value === null || isLeaf?.(value)) return value
@@ -63,11 +63,11 @@ function wellFormed(value: unknown): unknown {
 /** Begin of the escape that JSON.stringify writes for a lone surrogate, and for no other character. */
 const HALF_A_PAIR = '\\ud'
 
-/** The canonical text of plain JSON. Lone surrogates become U+FFFD: readers of JSON need not accept them. */
+/** Returns the canonical text of plain JSON. Lone surrogates become U+FFFD: readers of JSON need not accept them. */
 export function canonicalJson(value: unknown): string {
   const text = JSON.stringify(sorted(value))
   return text.includes(HALF_A_PAIR) ? JSON.stringify(sorted(wellFormed(value))) : text
 }
 
-/** A copy with sorted keys, for values that contain objects other than plain JSON (`isLeaf`). */
+/** Returns a copy with sorted keys, for values that contain objects other than plain JSON (`isLeaf`). */
 export const withSortedKeys = (value: unknown, isLeaf: (value: object) => boolean): unknown => sorted(value, isLeaf)

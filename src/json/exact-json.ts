@@ -158,7 +158,7 @@ export function readExactly(text: string): ReadExactly {
   return { value: reader.whole(), faults: reader.faults }
 }
 
-/** JSON of a value from `readExactly` or of plain values, with numbers as they were read; nested at most MAX_DEPTH deep. */
+/** Returns JSON of a value from `readExactly` or of plain values, with numbers as they were read; nested at most MAX_DEPTH deep. */
 export function writeExactly(value: unknown): string {
   if (value instanceof ExactNumber) return value.text
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

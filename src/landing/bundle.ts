@@ -71,7 +71,7 @@ export async function writeBundle(root: string, folder: string, pages: readonly 
   await writeOnce(file, [gzipSync(`${JSON.stringify({ _bundle: index })}\n`), ...members.map(({ packed }) => packed)])
 }
 
-/** The pages of a bundle by name. @throws LANDING_CORRUPT; the system's ENOENT where the bundle does not exist */
+/** Returns the pages of a bundle by name. @throws LANDING_CORRUPT; the system's ENOENT where the bundle does not exist */
 export async function readIndex(file: string): Promise<Map<string, BundleEntry>> {
   const line = await readFirstLine(file)
   try {
@@ -87,7 +87,7 @@ export async function readIndex(file: string): Promise<Map<string, BundleEntry>>
   }
 }
 
-/** The content of a member. @throws LANDING_CORRUPT; the system's ENOENT where the bundle does not exist */
+/** Returns the content of a member. @throws LANDING_CORRUPT; the system's ENOENT where the bundle does not exist */
 export async function readMember(file: string, { fromEnd, bytes }: Member): Promise<Buffer> {
   const handle = await open(file, 'r')
   try {
@@ -101,7 +101,7 @@ export async function readMember(file: string, { fromEnd, bytes }: Member): Prom
   }
 }
 
-/** The page at a place in the content of its member. */
+/** Returns the page at a place in the content of its member. */
 export const pageIn = (name: string, member: Buffer, entry: BundleEntry): StoredPage => ({
   name,
   head: member.subarray(entry.headAt, entry.headAt + entry.headBytes),

@@ -187,7 +187,7 @@ export function openBundles(root: string): Bundles {
   }
 }
 
-/** Names of the pages of a folder that are small enough for a bundle, and whose windows are not recent. */
+/** Returns the names of the pages of a folder that are small enough for a bundle, and whose windows are not recent. */
 async function smallPages(root: string, folder: string, nowMs: number): Promise<string[]> {
   const before = compactTimestamp(nowMs - QUIET_MS)
   const small: string[] = []
@@ -207,8 +207,8 @@ const bytesOf = (pages: readonly StoredPage[]): number =>
   pages.reduce((sum, { head, body }) => sum + head.length + body.length, 0)
 
 /**
- * The page in a file; null where it is damaged, or where its body could keep DuckDB from reading the other pages of a bundle: it is no
- * JSON, or takes the tolerant path.
+ * Returns the page in a file; null where it is damaged, or where its body could keep DuckDB from reading the other
+ * pages of a bundle: it is no JSON, or takes the tolerant path.
  */
 function storedPage(name: string, raw: Buffer): StoredPage | null {
   const line = firstLine(raw)

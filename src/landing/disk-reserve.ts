@@ -18,7 +18,7 @@ const reserveFolder = (root: string): string => join(root, '.room')
 
 const reserveFile = (root: string): string => join(reserveFolder(root), 'bytes')
 
-/** A second name of the reserve, which exists for a moment while hard links are tested. */
+/** Returns a second name of the reserve, which exists for a moment while hard links are tested. */
 const linkFile = (root: string): string => join(reserveFolder(root), 'link')
 
 const remove = (root: string): Promise<void> =>

@@ -322,7 +322,9 @@ const inLoadOrder = (a: LandedPage, b: LandedPage): number =>
     ? a.generation - b.generation || a.sequence - b.sequence || compare(a.address, b.address)
     : compare(a.window, b.window)
 
-/** The pages below these folders, in load order. Reads the files before the bundles: a page that moves while they are read is in one of them. */
+/**
+ * Returns the pages below these folders, in load order. Reads the files before the bundles: a page that moves while they are read is in one of them.
+ */
 async function pagesIn(
   root: string,
   folders: readonly string[],

@@ -36,7 +36,7 @@ export function hoursOf(name: string): { firstMs: number; lastMs: number } {
   return { firstMs: startMs(first ?? name), lastMs: startMs(last ?? name) }
 }
 
-/** Names of the files of a lease log, those with the latest hours first. @throws HOME_UNUSABLE */
+/** Returns the names of the files of a lease log, those with the latest hours first. @throws HOME_UNUSABLE */
 export async function leaseFilesIn(folder: string): Promise<string[]> {
   const names = (await namesIn(folder)).filter(name => isLive(name) || isMerged(name) || CLOSED.test(name))
   return names.sort((a, b) => hoursOf(b).lastMs - hoursOf(a).lastMs || (a < b ? 1 : -1))
@@ -51,7 +51,7 @@ const KINDS: readonly LeaseEntry['kind'][] = ['lease', 'request', 'end']
 
 export const textOf = ({ id, entry }: LeaseLine): string => `${JSON.stringify({ ...entry, id })}\n`
 
-/** The complete lines of a file. @throws HOME_UNUSABLE; the system's ENOENT where the file does not exist */
+/** Returns the complete lines of a file. @throws HOME_UNUSABLE; the system's ENOENT where the file does not exist */
 export async function readLines(file: string): Promise<LeaseLine[]> {
   try {
     const bytes = await readFile(file)

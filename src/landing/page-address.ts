@@ -21,7 +21,7 @@ export interface PagePlace {
   sequence: number
 }
 
-/** The common beginning of the addresses of a stream's (and agent's) pages. */
+/** Returns the common beginning of the addresses of a stream's (and agent's) pages. */
 export const streamFolder = (workspaceId: string, stream: Stream, agentId: string | null): string =>
   posix.join(pathSegment(workspaceId), stream, ...(agentId === null ? [] : [caselessPathSegment(agentId)]))
 
@@ -36,10 +36,10 @@ const monthOf = ({ window }: PagePlace): string => `${window.slice(0, 4)}-${wind
 export const pageAddress = (workspaceId: string, place: PagePlace): string =>
   posix.join(streamFolder(workspaceId, place.stream, place.agentId), monthOf(place), pageName(place))
 
-/** The folder of a page: its address up to the last slash. */
+/** Returns the folder of a page: its address up to the last slash. */
 export const folderOf = (address: string): string => address.slice(0, address.lastIndexOf('/'))
 
-/** The month in which the page's window was opened, `2026-11`. */
+/** Returns the month in which the page's window was opened, `2026-11`. */
 export const monthOfAddress = (address: string): string => posix.basename(folderOf(address))
 
 const PAGE_NAME = /^(.+)\.g(\d+)\.p(\d+)\.json\.gz$/
@@ -50,7 +50,7 @@ export function parsePageName(address: string): { window: string; generation: nu
   return match ? { window: match[1]!, generation: Number(match[2]), sequence: Number(match[3]) } : null
 }
 
-/** The address of the page before this one in its generation; null for the first. */
+/** Returns the address of the page before this one in its generation; null for the first. */
 export function precedingAddress(page: {
   address: string
   window: string

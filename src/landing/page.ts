@@ -64,7 +64,7 @@ const HEAD_LIMIT_BYTES = 32 * 1024 * 1024
 const deflate = promisify(gzip)
 const inflate = promisify(gunzip)
 
-/** The two gzip members of a page's file. Sets the head's `bodyBytes` and `packed` to those of this body. */
+/** Returns the two gzip members of a page's file. Sets the head's `bodyBytes` and `packed` to those of this body. */
 export async function encodePage(head: PageHead, body: Uint8Array): Promise<Uint8Array[]> {
   const packed = await deflate(body, BODY)
   const completed = { ...head, bodyBytes: body.length, packed: { bytes: packed.length, crc32: crc32(packed) } }
@@ -79,7 +79,9 @@ export const corrupt = (file: string, cause?: unknown): ConvohouseError =>
     facts: { file },
   })
 
-/** The first gzip member's line; undefined where the bytes end before the line. Synchronous: a few kilobytes cost less than a thread switch. */
+/**
+ * Returns the first gzip member's line; undefined where the bytes end before the line. Synchronous: a few kilobytes cost less than a thread switch.
+ */
 export function firstLine(bytes: Uint8Array): string | undefined {
   try {
     // The input may end anywhere after the first member.
@@ -92,15 +94,15 @@ export function firstLine(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * The content of a gzip member of ours, whose header has no flags. DuckDB, which verifies no checksums, fails internally if it finds any, and
- * then the process can no longer use its warehouse. @throws where a bit of it has flipped
+ * Returns the content of a gzip member of ours, whose header has no flags. DuckDB, which verifies no checksums, fails
+ * internally if it finds any, and then the process can no longer use its warehouse. @throws where a bit of it has flipped
  */
 export function memberBytes(member: Uint8Array): Buffer {
   if (member[3] !== 0) throw new Error('the header of a gzip member has flags')
   return gunzipSync(member)
 }
 
-/** The head of a page from its line. */
+/** Returns the head of a page from its line. */
 export const headIn = (line: string): PageHead => (JSON.parse(line) as { _head: PageHead })._head
 
 /**
@@ -154,7 +156,7 @@ export async function readBody(file: string): Promise<Buffer> {
 
 const FILES_AT_ONCE = 8
 
-/** The line of the head and the packed body of a page's file. @throws where a bit of either has flipped */
+/** Returns the line of the head and the packed body of a page's file. @throws where a bit of either has flipped */
 export function intactMembers(
   content: Buffer,
   packed: NonNullable<PageHead['packed']>,

@@ -8,7 +8,7 @@ import type { SummedTable } from './target-port.ts'
 /** Name of the attached database that a package is written to. */
 export const ATTACHED = 'target'
 
-/** SQL of a table's name in the attached database; marts have a schema. */
+/** Returns the SQL of a table's name in the attached database; marts have a schema. */
 export const attachedTable = ({ name }: Pick<PackagedTable, 'name'>): string =>
   `${ATTACHED}.${name.includes('.') ? quotedTable(name) : `main.${quoteName(name)}`}`
 
@@ -36,8 +36,8 @@ export const packagedRows = (paths: readonly string[]): string => `read_parquet(
 const isTime = ({ sqlType }: PackagedTable['columns'][number]): boolean => /^(DATE|TIMESTAMP)/.test(sqlType)
 
 /**
- * SQL conditions: the times in the key of row `t` lie between those of the changed keys. DuckDB skips files and row groups by constants, not by
- * a subquery: it finds observations of the last hour in a tenth of the time.
+ * Returns the SQL conditions: the times in the key of row `t` lie between those of the changed keys. DuckDB skips files
+ * and row groups by constants, not by a subquery: it finds observations of the last hour in a tenth of the time.
  */
 async function withinTimes({ rows }: TargetDatabase, { key, columns }: PackagedTable, keys: string): Promise<string[]> {
   const times = columns.filter(column => key.includes(column.name) && isTime(column))

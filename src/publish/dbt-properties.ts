@@ -43,7 +43,7 @@ const columnOf = (column: DescribedColumn, relation: Relation) => {
   }
 }
 
-/** A test that no two rows have the same key. `chr(31)` occurs in no id, so that ids do not run into each other. */
+/** Returns a test that no two rows have the same key. `chr(31)` occurs in no id, so that ids do not run into each other. */
 const keyTest = ({ key }: Relation) => ({
   unique: { arguments: { column_name: `(${key.map(name => `cast(${name} as varchar)`).join(' || chr(31) || ')})` } },
 })

@@ -34,8 +34,8 @@ export async function ownerOf(home: string, target: string): Promise<string> {
 }
 
 /**
- * A target that was renamed in the configuration has another owner, who may go on. `refill`: the user has asked to write the target from empty,
- * and so to take it over from another data folder.
+ * Refuses a target of another owner. A target that was renamed in the configuration is accepted. With `refill`, the
+ * user takes the target over from another data folder.
  * @throws TARGET_UNUSABLE if another target of the configuration or another data folder writes it
  */
 export async function expectOwner(
@@ -91,7 +91,7 @@ async function hasErasure(reader: Reader, { from, to }: Changes): Promise<boolea
 
 const tablesText = ({ blocked }: Selection): string => [...blocked.keys()].sort().join(', ')
 
-/** The error of a publication that a failing check stops. `isEmptied`: the target was written, without the blocked tables' rows. */
+/** Returns the error of a publication that a failing check stops. `isEmptied`: the target was written, without the blocked tables' rows. */
 export function blockedError(target: string, selection: Selection, isEmptied: boolean): ConvohouseError {
   const checks = [...new Set([...selection.blocked.values()].flat())].sort()
   const tables = tablesText(selection)

@@ -32,12 +32,12 @@ export const COPY_OPTIONS = `${READ_ONCE}, ROW_GROUP_SIZE 6144`
 /** Fewer rows where they are long. */
 const COPY_OPTIONS_OF_OTHERS = `${READ_ONCE}, ROW_GROUP_SIZE 61440, ROW_GROUP_SIZE_BYTES '8MB'`
 
-/** SQL of a table's name, which may have a schema. */
+/** Returns the SQL of a table's name, which may have a schema. */
 export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')
 
 /**
- * SQL condition: a row of `t` has one of the keys of the table `keys`. `(…) IN (SELECT …)` takes half as long again, since DuckDB compares
- * the first columns with constants for each row.
+ * Returns an SQL condition: a row of `t` has one of the keys of the table `keys`. `(…) IN (SELECT …)` takes half as
+ * long again, since DuckDB compares the first columns with constants for each row.
  */
 export const hasKeyOf = (keys: string, key: readonly string[]): string =>
   `EXISTS (FROM ${keys} k WHERE ${sameKey(key, 't', 'k')})`

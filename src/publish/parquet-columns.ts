@@ -31,13 +31,13 @@ export function shapeOf(sqlType: string): Shape {
 /** Larger row groups need more memory for wide tables, and smaller ones compress less. DuckDB's level 3 takes a seventh longer, for 3 % less. */
 export const PUBLISHED_FORMAT = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 8192'
 
-/** SQL of a column's value as it is written. */
+/** Returns the SQL of a column's value as it is written. */
 export function writtenValue(value: string, { sqlType }: Pick<PackagedColumn, 'sqlType'>): string {
   const written = sqlType.replace(/^JSON/, 'VARCHAR')
   return written === sqlType ? value : `(${value})::${written}`
 }
 
-/** SELECT of the columns as they are written, without rows. */
+/** Returns the SELECT of the columns as they are written, without rows. */
 export function selectNothing(columns: readonly PackagedColumn[]): string {
   const nulls = columns.map(column => `${writtenValue(`NULL::${column.sqlType}`, column)} AS ${quoteName(column.name)}`)
   return `SELECT ${nulls.join(', ')} WHERE false`

@@ -37,14 +37,14 @@ export function partitionColumns(
   return by.filter(column => column === 'month' || key.some(({ name }) => name === 'agent_id'))
 }
 
-/** SQL of a partition column of row `t`, the month being `month`. */
+/** Returns the SQL of a partition column of row `t`, the month being `month`. */
 const partitionValue = (column: PartitionColumn, { t, month }: { t: string; month: string }): string =>
   column === 'month' ? month : `nullif(${t}.agent_id, '')`
 
 const partitionValues = (columns: readonly PartitionColumn[], row: { t: string; month: string }): string =>
   columns.map(column => `${partitionValue(column, row)} AS ${column}`).join(', ')
 
-/** SQL condition: row `t` of a table of records lies in the partition that has these values, of which each is SQL. */
+/** Returns an SQL condition: row `t` of a table of records lies in the partition that has these values, of which each is SQL. */
 export const isInPartition = (published: PublishedTable, t: string, values: PartitionValues): string =>
   Object.entries(values)
     .map(([column, value]) => {
@@ -53,7 +53,7 @@ export const isInPartition = (published: PublishedTable, t: string, values: Part
     })
     .join(' AND ')
 
-/** SQL condition: row `t` of a table of records lies in the partition `p` of the temporary table. */
+/** Returns an SQL condition: row `t` of a table of records lies in the partition `p` of the temporary table. */
 export const isInCollected = (published: PublishedTable, t: string, columns: readonly PartitionColumn[]): string =>
   isInPartition(published, t, Object.fromEntries(columns.map(column => [column, `p.${column}`])))
 
@@ -64,11 +64,11 @@ interface Choice {
   where: string | null
 }
 
-/** SELECT of the partitions that rows are in now. */
+/** Returns the SELECT of the partitions that rows are in now. */
 const presentPartitions = ({ published, columns, where }: Choice): string =>
   `SELECT ${partitionValues(columns, { t: 't', month: partitionOf(published, 't') })} FROM ${published.table} t WHERE ${where ?? 'true'}`
 
-/** SELECT of the partitions that the changed rows were in, and of those that they are in. */
+/** Returns the SELECT of the partitions that the changed rows were in, and of those that they are in. */
 function touchedPartitions({ published, columns, where }: Choice, changes: Changes): string {
   const before = `SELECT ${partitionValues(columns, { t: 't', month: 't.partition_before' })}
     FROM (${earlierPartitions(published, changes)}) t WHERE ${where ?? 'true'}`

@@ -19,7 +19,7 @@ const BLOCK_BYTES = 64
 
 const keyFile = (home: string): string => join(home, 'publish', 'hash-key')
 
-/** The key of hashes of a data folder, which is created at its first use. @throws HOME_UNUSABLE */
+/** Returns the key of hashes of a data folder, which is created at its first use. @throws HOME_UNUSABLE */
 export async function hashKey(home: string): Promise<Buffer> {
   const file = keyFile(home)
   await ensureFile(file, () => `${randomBytes(KEY_BYTES).toString('hex')}\n`)
@@ -46,7 +46,7 @@ async function readKey(file: string): Promise<Buffer | null> {
 /** Identifies a key without revealing it. */
 export const fingerprintOf = (key: Buffer): string => createHmac('sha256', key).update('convohouse').digest('hex')
 
-/** The padded keys of HMAC's inner and outer hash. */
+/** Returns the padded keys of HMAC's inner and outer hash. */
 export function hmacPads(key: Buffer): { inner: Uint8Array; outer: Uint8Array } {
   const block = Buffer.concat([key, Buffer.alloc(BLOCK_BYTES - key.length)])
   return { inner: block.map(byte => byte ^ 0x36), outer: block.map(byte => byte ^ 0x5c) }
@@ -68,8 +68,8 @@ const DIGITS = '[0-9]{6,15}'
 const IP_ADDRESS = '[0-9]{1,3}([.][0-9]{1,3}){3}'
 
 /**
- * SQL of a text in the form in which equal values are equal. Only contacts have telephone numbers: versions and addresses of machines, and
- * ids of staff, may differ in their dots and zeros alone.
+ * Returns the SQL of a text in the form in which equal values are equal. Only contacts have telephone numbers: versions
+ * and addresses of machines, and ids of staff, may differ in their dots and zeros alone.
  */
 function normalised(value: string, pii: PiiClass): string {
   const spaced = `trim(regexp_replace(nfc_normalize(regexp_replace(${value}, '\\p{Cf}', '', 'g')), '[\\s\\p{Z}]+', ' ', 'g'))`
@@ -95,7 +95,10 @@ export function actionOf({ pii, sqlType }: Pick<DescribedColumn, 'pii' | 'sqlTyp
   return action === 'hash' && sqlType !== 'VARCHAR' ? 'drop' : action
 }
 
-/** SQL of a column of row `t` as it is published. A dropped column is NULL in every row, so tables have the same columns under every policy. */
+/**
+ * Returns the SQL of a column of row `t` as it is published. A dropped column is NULL in every row, so tables have the same columns under every
+ * policy.
+ */
 export function publishedValue(column: DescribedColumn, policy: PiiPolicy): string {
   const value = `t.${quoteName(column.name)}`
   switch (actionOf(column, policy)) {

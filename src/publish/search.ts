@@ -42,8 +42,8 @@ export async function indexSnapshot(
 }
 
 /**
- * Statements that drop the index in PostgreSQL and create it again, with the expression that a reader's query must contain. `place`: SQL of the
- * table. PostgreSQL refuses documents of more than a megabyte, and with them the publication.
+ * Returns the statements that drop the index in PostgreSQL and create it again, with the expression that a reader's query must
+ * contain. `place`: SQL of the table. PostgreSQL refuses documents of more than a megabyte, and with them the publication.
  */
 export const postgresIndex = (place: { schema: string; table: string }, language: SearchLanguage | null): string[] => {
   const name = `${SEARCHED.name}_search`

@@ -101,12 +101,15 @@ interface Contents {
 
 const textList = (values: readonly string[]): string => `(${values.map(quoteText).join(', ')})`
 
-/** SELECT of the agents of the target's organizations. One that the vendor no longer has keeps its rows, but has no agents. */
+/** Returns the SELECT of the agents of the target's organizations. One that the vendor no longer has keeps its rows, but has no agents. */
 const agentsOf = (organizations: readonly string[]): string =>
   `SELECT DISTINCT workspace_id, agent_id FROM organization_agents JOIN organizations USING (workspace_id, organization_id)
     WHERE organization_id IN ${textList(organizations)} AND _missing_since IS NULL AND _deleted_at IS NULL`
 
-/** The condition that rows of a table satisfy; undefined for a table that is not published to a filtered target, since no key tells whose its rows are. */
+/**
+ * Returns the condition that rows of a table satisfy; undefined for a table that is not published to a filtered target, since no key tells whose its
+ * rows are.
+ */
 function conditionOf({ key }: Relation, { agents, organizations }: RowFilter): string | undefined {
   if (key.includes('agent_id')) {
     const named = agents.length > 0 ? [`t.agent_id IN ${textList(agents)}`] : []

@@ -18,14 +18,14 @@ export interface TargetWatermark extends Watermark {
 /** The table of the target that has the watermark, in one row. */
 export const WATERMARK_TABLE = '_publication'
 
-/** SQL of the values of a watermark's row, whose time is TIMESTAMPTZ. */
+/** Returns the SQL of the values of a watermark's row, whose time is TIMESTAMPTZ. */
 export const watermarkValues = ({ owner, epoch, seq, publicationId, policy, asOf }: TargetWatermark): string =>
   [
     ...[quoteText(owner), quoteText(epoch), String(seq), quoteText(publicationId), quoteText(policy)],
     `${quoteText(asOf)}::TIMESTAMPTZ`,
   ].join(', ')
 
-/** Statements that store a watermark in the attached database `target`. */
+/** Returns the statements that store a watermark in the attached database `target`. */
 export const storeWatermark = (watermark: TargetWatermark): string[] => [
   `CREATE OR REPLACE TABLE target.main.${WATERMARK_TABLE}
     (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMPTZ)`,
@@ -46,14 +46,14 @@ export async function readStoredWatermark(
 export const isSame = (a: TargetWatermark | null, b: TargetWatermark | null): boolean =>
   a?.publicationId === b?.publicationId && a?.epoch === b?.epoch && a?.seq === b?.seq
 
-/** The members of a watermark in a JSON file. */
+/** Returns the members of a watermark in a JSON file. */
 export const watermarkFields = ({ publicationId, asOf, ...rest }: TargetWatermark): object => ({
   ...rest,
   publication_id: publicationId,
   as_of: asOf,
 })
 
-/** The watermark with these members; null: one is missing or has another type. */
+/** Returns the watermark with these members; null: one is missing or has another type. */
 export function watermarkOf(fields: Record<string, unknown>): TargetWatermark | null {
   const { owner, publication_id: publicationId, as_of: asOf, epoch, seq, policy } = fields
   const texts = [owner, publicationId, asOf, epoch, policy].every(value => typeof value === 'string')

@@ -57,7 +57,7 @@ const [BRACE, BRACKET, END_BRACE, END_BRACKET] = [0x7b, 0x5b, 0x7d, 0x5d]
 const SHORTEST_NAME = `"${EVENT_SECRET}"`.length
 const LONGEST_NAME = EVENT_SECRET.length * '\\u0000'.length + 2
 
-/** The position behind the string that begins at `at`; -1 where its end has not arrived. */
+/** Returns the position behind the string that begins at `at`; -1 where its end has not arrived. */
 function endOfString(body: Buffer, at: number): number {
   for (let next = at + 1; next < body.length; next++) {
     if (body[next] === BACKSLASH) next += 1
@@ -66,7 +66,7 @@ function endOfString(body: Buffer, at: number): number {
   return -1
 }
 
-/** A string as a parser reads it; undefined where a parser refuses it. */
+/** Returns a string as a parser reads it; undefined where a parser refuses it. */
 function stringAt(body: Buffer, at: number, end: number): unknown {
   try {
     return JSON.parse(body.toString('utf8', at, end))

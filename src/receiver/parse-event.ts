@@ -101,8 +101,8 @@ export function parseEvent(body: Buffer, addressed: string | null, authenticate:
 }
 
 /**
- * The SHA-256 of an event, as hex. `payload` must be canonical: then an event that is delivered twice has one id, whatever the order of its
- * keys.
+ * Returns the SHA-256 of an event, as hex. `payload` must be canonical: then an event that is delivered twice has one
+ * id, whatever the order of its keys.
  */
 export function eventId(event: { type: string; createdAt: unknown; payload: Uint8Array }): string {
   const head = `${JSON.stringify([event.type, event.createdAt ?? null])}\n`

@@ -20,7 +20,7 @@ const PAGES = { '/health': 'health', '/ready': 'ready', '/metrics': 'metrics' } 
 
 const isPage = (path: string): path is keyof typeof PAGES => Object.hasOwn(PAGES, path)
 
-/** The workspace in `/webhooks/<workspace>`; null for `/webhooks`; undefined for any other path. */
+/** Returns the workspace in `/webhooks/<workspace>`; null for `/webhooks`; undefined for any other path. */
 function addressedBy(path: string): string | null | undefined {
   if (path === '/webhooks' || path === '/webhooks/') return null
   const [, encoded] = /^\/webhooks\/([^/]+)\/?$/.exec(path) ?? []

@@ -95,7 +95,7 @@ function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, Own> {
   }
 }
 
-/** The state of each target; `rows` is null without a warehouse. */
+/** Returns the state of each target; `rows` is null without a warehouse. */
 export async function targetStatuses(
   rows: Rows | null,
   targets: readonly TargetConfig[],

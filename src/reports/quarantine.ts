@@ -28,7 +28,7 @@ const ID_LENGTH = 8
 const idOf = (file: string, element: number): string =>
   createHash('sha256').update(`${file}#${element}`).digest('hex').slice(0, ID_LENGTH)
 
-/** The quarantined records of a workspace, or of all; oldest first. */
+/** Returns the quarantined records of a workspace, or of all; oldest first. */
 export async function quarantinedRecords(rows: Rows, workspaceId?: string): Promise<QuarantinedRecord[]> {
   const found = await rows<Omit<QuarantinedRecord, 'id'>>(`
     SELECT workspace_id AS "workspaceId", record, file, element, reason, quarantined_at AS since
@@ -57,7 +57,7 @@ export function recordsNamed(records: readonly QuarantinedRecord[], names: reado
 }
 
 /**
- * The bytes of a record as it landed. For an event: the whole event, including the parts that could be loaded.
+ * Returns the bytes of a record as it landed. For an event: the whole event, including the parts that could be loaded.
  * @throws LANDING_CORRUPT, SPOOL_CORRUPT
  */
 export async function recordBytes(

@@ -17,7 +17,7 @@ interface QuotaQuestion {
   nowMs: number
 }
 
-/** The governor, recovered from the lease log; null until the vendor has reported usage. @throws HOME_UNUSABLE */
+/** Returns the governor, recovered from the lease log; null until the vendor has reported usage. @throws HOME_UNUSABLE */
 async function governorNow({ leaseLog, settings, nowMs }: QuotaQuestion): Promise<GovernorState | null> {
   const hourMs = settings?.hourMs ?? HOUR
   const entries = await leaseLog.recent(nowMs, hourMs)
@@ -33,7 +33,7 @@ async function governorNow({ leaseLog, settings, nowMs }: QuotaQuestion): Promis
   return { ...governor, leases: [] }
 }
 
-/** The quota as `status` shows it; null until the vendor has reported usage. @throws HOME_UNUSABLE */
+/** Returns the quota as `status` shows it; null until the vendor has reported usage. @throws HOME_UNUSABLE */
 export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus | null> {
   const governor = await governorNow(question)
   if (governor === null) return null
@@ -53,7 +53,10 @@ export interface QuotaForecast extends Budget {
   projectedSessions: number | null
 }
 
-/** The budget with its reserve for new conversations and, when `known` is given, a projection; null until the vendor has reported usage. @throws HOME_UNUSABLE */
+/**
+ * Returns the budget with its reserve for new conversations and, when `known` is given, a projection; null until the vendor has reported usage.
+ * @throws HOME_UNUSABLE
+ */
 export async function quotaForecast(
   question: QuotaQuestion,
   known: QuotaOutlook | null,

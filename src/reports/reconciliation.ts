@@ -66,14 +66,14 @@ const sums = (names: Readonly<Record<string, string>>): string =>
 
 const FROM = 'FROM _ledger l LEFT JOIN _workspaces z ON z.workspace_id = l.workspace_id'
 
-/** The SELECT for the rows; the columns have their SQL names, since programs read them. */
+/** Returns the SELECT for the rows; the columns have their SQL names, since programs read them. */
 export function reconciliationSql(scope: Scope, by: By): string {
   const columns = Object.fromEntries(Object.values(COUNTS).map(column => [column, column]))
   return `SELECT l.workspace_id, ${KEYS[by]} AS "${by}", ${sums(columns)} ${FROM}
     WHERE ${conditions(scope)} GROUP BY l.workspace_id, ${KEYS[by]} ORDER BY l.workspace_id, ${orderOf(by)}`
 }
 
-/** The rows of one workspace. */
+/** Returns the rows of one workspace. */
 export const reconciliationRows = (rows: Rows, scope: Scope, by: By): Promise<ReconciliationRow[]> =>
   rows<ReconciliationRow>(`SELECT ${KEYS[by]} AS key, ${sums(COUNTS)} ${FROM}
     WHERE ${conditions(scope)} GROUP BY ${KEYS[by]} ORDER BY ${orderOf(by)}`)
@@ -189,13 +189,13 @@ function differencesByKind({ totals, sessionsEach, coverage, rereads, gaps, unve
   }
 }
 
-/** The kinds of differences that occur at least once. */
+/** Returns the kinds of differences that occur at least once. */
 export const differencesOf = (input: DifferenceInput): Difference[] =>
   Object.entries(differencesByKind(input))
     .map(([kind, found]) => ({ kind: kind as Difference['kind'], ...found }))
     .filter(({ count }) => count > 0)
 
-/** The start of the wanted time: the later of the requested and the configured start; null: everything is wanted. */
+/** Returns the start of the wanted time: the later of the requested and the configured start; null: everything is wanted. */
 function wantedSince({ sinceMs, settings, nowMs }: ReconciliationOptions): number | null {
   const configured = settings?.since == null ? null : (parseMoment(settings.since, nowMs) ?? null)
   if (sinceMs === null || configured === null) return sinceMs ?? configured

@@ -46,7 +46,7 @@ type Row = Omit<RunStatus, 'state' | 'durationMs'> & { host: string }
 const COLUMNS = `run, origin, host, started_at AS "startedAt", ended_at AS "endedAt", seen_at AS "seenAt", paused_at AS "pausedAt", pid,
   outcome, success, error_code AS "errorCode", error, hint, requests, sessions, pages, conversations, quarantined`
 
-/** An embedded run dies with the process that holds the warehouse; a run on Temporal continues with the next worker. */
+/** Returns an embedded run dies with the process that holds the warehouse; a run on Temporal continues with the next worker. */
 function stateOf(row: Row, isHeld: boolean): RunStatus['state'] {
   const continues = row.outcome === 'preempted' && row.host === 'temporal'
   if (row.endedAt && !continues) return row.outcome === 'killed' ? 'killed' : 'ended'
@@ -69,7 +69,7 @@ function runOf(row: Row, isHeld: boolean): RunStatus {
   }
 }
 
-/** A preempted run that continues: its row holds the end of its last part, which is removed, since it is not the end of the run. */
+/** Removes the end of a preempted run's last part, since the run itself continues. */
 const withoutPartialEnd = (run: RunStatus): RunStatus =>
   run.state === 'ended' || run.state === 'killed'
     ? run

@@ -204,7 +204,7 @@ const countsSql = (here: string): string => `
     (SELECT coalesce(sum(occurrences), 0)::BIGINT FROM _issues WHERE ${here} AND ${REMOVED}) AS "secretsRemoved",
     (SELECT count(*) FROM _quarantine WHERE ${here}) AS quarantined`
 
-/** A listing that equals the previous one is not landed again, so the newest landed listing is current. */
+/** Returns the SQL of the warning that the newest agent list was cut off. Equal lists are not landed again. */
 const cutOffSql = (here: string): string => `
   SELECT issue FROM _issues WHERE ${here} AND record = 'agent' AND path = '${LISTING_PATH}'
     AND last_seen >= (SELECT max(sent_at) FROM _requests WHERE ${here} AND stream = 'agents') ORDER BY last_seen DESC LIMIT 1`

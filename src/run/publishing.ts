@@ -19,7 +19,7 @@ export async function forgetUnconfigured(writer: Writer, targets: readonly Targe
     if (name.startsWith(CONSUMER_PREFIX) && !configured.has(name)) await removeConsumer(writer, name)
 }
 
-/** The news that publications to a target fail, or work again (`error` null). */
+/** Returns the news that publications to a target fail, or work again (`error` null). */
 export function publicationText(target: string, error: unknown): string {
   if (error === null) return `Publications to ${target} work again.`
   const { code, hint } = error instanceof ConvohouseError ? error : { code: null, hint: undefined }
@@ -93,7 +93,7 @@ interface Tried {
   hasSucceeded: boolean
 }
 
-/** The targets that are due: with changes or not yet tried by this process, and not published to within `publish.every`. */
+/** Returns the targets that are due: with changes or not yet tried by this process, and not published to within `publish.every`. */
 async function dueTargets(
   writer: Writer,
   { config, tried, nowMs }: { config: Config; tried: ReadonlyMap<string, Tried>; nowMs: number },

@@ -149,7 +149,7 @@ const incomplete = (workspaceId: string, gone: readonly string[]): ConvohouseErr
   })
 
 /**
- * The loaded files that are missing from the landing, by workspace, and how many of them retention has removed.
+ * Returns the loaded files that are missing from the landing, by workspace, and how many of them retention has removed.
  * @throws LANDING_INCOMPLETE if others are missing too, unless `allowIncomplete`
  */
 export async function goneOf(

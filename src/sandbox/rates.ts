@@ -2,7 +2,7 @@
 import { type ZodError, z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 
-/** The refusal of an option of the sandbox. `problem` follows its name. */
+/** Returns the refusal of an option of the sandbox. `problem` follows its name. */
 export const invalidOption = (option: string, problem: string, hint: string): ConvohouseError =>
   new ConvohouseError('CONFIG_INVALID', { what: `The sandbox's ${option} ${problem}`, hint, facts: { option } })
 

@@ -144,7 +144,7 @@ function answerOrFault(service: SandboxService, request: Parameters<typeof route
   }
 }
 
-/** The request's body; undefined if it is too long. */
+/** Returns the request's body; undefined if it is too long. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -35,10 +35,10 @@ const plainName = (name: string): string => (isPlain(name) ? name : name.slice(0
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
-/** The name of an archive file in addresses. */
+/** Returns the name of an archive file in addresses. */
 export const archiveName = (home: string, file: string): string => plainName(relative(spoolRoot(home), file))
 
-/** The archive file of an address, as it is on disk unless it is compressed. */
+/** Returns the archive file of an address, as it is on disk unless it is compressed. */
 export const archiveFile = (home: string, { file }: EventAddress): string => join(spoolRoot(home), file)
 
 const archiveNames = async (folder: string): Promise<string[]> =>
@@ -68,7 +68,7 @@ async function appendDurably(file: string, parts: readonly Uint8Array[]): Promis
   }
 }
 
-/** The day's file. After the clock was set back, the day may be compressed already: addresses into that file must stay valid. */
+/** Returns the day's file. After the clock was set back, the day may be compressed already: addresses into that file must stay valid. */
 function fileOfDay(names: readonly string[], day: string): string {
   for (let n = 0; ; n++) {
     const name = n === 0 ? `${day}.ndjson` : `${day}.${n}.ndjson`
@@ -194,7 +194,7 @@ async function packDay(plain: string): Promise<void> {
   }
 }
 
-/** The archive files, oldest first; of a day that a kill left in both forms, the plain one. @throws HOME_UNUSABLE */
+/** Returns the archive files, oldest first; of a day that a kill left in both forms, the plain one. @throws HOME_UNUSABLE */
 export async function archivedFiles(home: string, workspaceId: string): Promise<string[]> {
   const { drained } = spoolFolders(home, workspaceId)
   const names = await archiveNames(drained)

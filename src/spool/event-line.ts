@@ -29,7 +29,7 @@ const PAYLOAD = ',"payload":'
 const END = '}\n'
 const hex8 = (value: number): string => value.toString(16).padStart(8, '0')
 
-/** A line up to its payload, with zeros for the checksum. */
+/** Returns a line up to its payload, with zeros for the checksum. */
 function headOf({ id, receivedAtMs, workspaceId, type, removed }: SpoolEvent, batch: number): string {
   const fields = `"batch":${batch},"id":${JSON.stringify(id)},"receivedAt":${receivedAtMs}`
   const removedField = removed ? `,"removed":${JSON.stringify(removed)}` : ''
@@ -44,8 +44,8 @@ function writeHex8(value: number, to: Buffer, at: number): void {
 }
 
 /**
- * The lines of events that are synced together, for one write: assembled in `buffer` where they fit, else in new memory. Passing three pieces per
- * line to `writev` costs twice as much as copying them.
+ * Returns the lines of events that are synced together, for one write: assembled in `buffer` where they fit, else in
+ * new memory. Passing three pieces per line to `writev` costs twice as much as copying them.
  */
 export function linesOf(events: readonly SpoolEvent[], batch: number, buffer: Buffer = Buffer.alloc(0)): Buffer {
   const heads = events.map(event => headOf(event, batch))

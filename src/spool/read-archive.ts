@@ -15,7 +15,7 @@ interface Line {
   offset: number
 }
 
-/** The decompressed lines of a file, as far as it can be read. @throws where it is truncated or damaged */
+/** Yields the decompressed lines of a file, as far as it can be read. @throws where it is truncated or damaged */
 async function* linesIn(file: string): AsyncGenerator<Line> {
   const source = createReadStream(file)
   // An error discards the pieces in the stream's buffer, so the buffer holds only one. The types omit the stream options, which zlib accepts.
@@ -52,7 +52,7 @@ export interface ArchivedEvent extends ReadLine {
 }
 
 /**
- * The events of an archive file, without unreadable lines. `damaged` receives the error of a file that cannot be read to its end.
+ * Yields the events of an archive file, without unreadable lines. `damaged` receives the error of a file that cannot be read to its end.
  */
 export async function* archivedEvents(file: string, damaged: (error: unknown) => void): AsyncGenerator<ArchivedEvent> {
   try {
@@ -72,7 +72,7 @@ const notThere = ({ file, offset }: EventAddress, why: string): ConvohouseError 
     facts: { file, offset },
   })
 
-/** The line at an offset of a plain file; `null` where the file ends before it. */
+/** Returns the line at an offset of a plain file; `null` where the file ends before it. */
 async function lineAt(file: string, offset: number): Promise<Buffer | null> {
   const chunks: Buffer[] = []
   for await (const chunk of createReadStream(file, { start: offset }) as AsyncIterable<Buffer>) {

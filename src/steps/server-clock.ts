@@ -26,7 +26,7 @@ export interface Dated {
   receivedAtMs: number
 }
 
-/** The offset according to one answer, ms; null without a `Date`. */
+/** Returns the offset according to one answer, ms; null without a `Date`. */
 export const aheadBy = ({ serverDateMs, sentAtMs, receivedAtMs }: Dated): number | null =>
   serverDateMs === null ? null : serverDateMs + 500 - (sentAtMs + receivedAtMs) / 2
 

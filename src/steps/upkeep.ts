@@ -69,7 +69,7 @@ const monthEndMs = (month: string): number => {
   return Date.UTC(year!, number!)
 }
 
-/** The folders that may expire, with the number of their pages. A page that is not loaded keeps its folder. */
+/** Returns the folders that may expire, with the number of their pages. A page that is not loaded keeps its folder. */
 async function expirableFolders({ landing, writer, workspaceId }: Expiring, beforeMs: number) {
   const over = (await landing.folders()).filter(({ month }) => monthEndMs(month) <= beforeMs)
   const folders = await foldersOfFinishedWindows(writer, workspaceId, {

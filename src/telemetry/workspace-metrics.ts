@@ -259,7 +259,7 @@ async function workspaceFigures(rows: Rows): Promise<Map<string, WorkspaceFigure
   return found
 }
 
-/** The sessions that new conversations are expected to use. Reads the conversations of the last weeks, so call it rarely. */
+/** Returns the sessions that new conversations are expected to use. Reads the conversations of the last weeks, so call it rarely. */
 async function newConversations(rows: Rows, workspaceId: string, nowMs: number): Promise<QuotaOutlook> {
   const reader = { rows: <R>(sql: string, params: Params = {}) => rows<R>(withLiterals(sql, params)) }
   const densities = await densityByAgent(reader, workspaceId, nowMs)

@@ -42,7 +42,7 @@ export const statementsOn = (connection: DuckDBConnection): Pick<Writer, 'run' |
   },
 })
 
-/** A time as the text of a TIMESTAMPTZ, to the microsecond. */
+/** Returns a time as the text of a TIMESTAMPTZ, to the microsecond. */
 export function iso(ms: number): string {
   const whole = Math.floor(ms)
   const micros = Math.min(999, Math.round((ms - whole) * 1_000))
@@ -54,8 +54,8 @@ export function iso(ms: number): string {
 const ESCAPE = /\\(?:(ud[89a-f][0-9a-f]{2})|.)/g
 
 /**
- * JSON that DuckDB's reader accepts: each lone surrogate, in keys and values, becomes U+FFFD. Checks for `\ud` first:
- * few texts have one, and looking at each escape took half of the staging time.
+ * Returns JSON that DuckDB's reader accepts: each lone surrogate, in keys and values, becomes U+FFFD. Checks for `\ud`
+ * first: few texts have one, and looking at each escape took half of the staging time.
  */
 export const wellFormed = (json: string): string =>
   json.includes('\\ud') ? json.replace(ESCAPE, (found, lone?: string) => (lone ? '\uFFFD' : found)) : json

@@ -31,7 +31,7 @@ export const needsReattach = (cause: unknown): boolean => CHECKPOINT_FAILED.test
 
 export const isLocked = (cause: unknown): boolean => LOCKED.test(messageOf(cause))
 
-/** The file that the message names, else the warehouse's. */
+/** Returns the file that the message names, else the warehouse's. */
 const fileNamed = (message: string, file: string): string => /file "([^"]+)"/.exec(message)?.[1] ?? file
 
 /** HOME_UNUSABLE for a fault of the warehouse file or its disk; null for any other error, such as one about a landed page. */
@@ -54,7 +54,7 @@ export function warehouseFault(file: string, cause: unknown): ConvohouseError | 
   })
 }
 
-/** The error of a warehouse file that cannot be opened, for writing or reading: WAREHOUSE_LOCKED or HOME_UNUSABLE. */
+/** Returns the error of a warehouse file that cannot be opened, for writing or reading: WAREHOUSE_LOCKED or HOME_UNUSABLE. */
 export function openingError(file: string, cause: unknown): ConvohouseError {
   const message = messageOf(cause)
   if (isLocked(cause)) {

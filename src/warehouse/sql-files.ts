@@ -18,7 +18,7 @@ const pathOf = (name: string): string => fileURLToPath(new URL(`../../sql/${name
 
 const texts = new Map<string, string>()
 
-/** The text of one file, by its folder and name without the ending: `planning/hiding_ranges`. Read at its first use. */
+/** Returns the text of one file, by its folder and name without the ending: `planning/hiding_ranges`. Read at its first use. */
 export function sqlFile(name: string): string {
   const text = texts.get(name) ?? readFileSync(pathOf(`${name}.sql`), 'utf8')
   texts.set(name, text)
@@ -40,7 +40,7 @@ export interface OwnSqlFile extends SqlFile {
   problem?: string
 }
 
-/** The `.sql` files of a folder of the user, by name. @throws the system's error if the folder cannot be read */
+/** Returns the `.sql` files of a folder of the user, by name. @throws the system's error if the folder cannot be read */
 export async function ownSqlFiles(folder: string): Promise<OwnSqlFile[]> {
   const names = (await readdir(folder)).filter(name => name.endsWith('.sql')).sort()
   return Promise.all(
@@ -58,8 +58,8 @@ export async function ownSqlFiles(folder: string): Promise<OwnSqlFile[]> {
 const literalOf = (value: Params[string]): string => (typeof value === 'string' ? quoteText(value) : String(value))
 
 /**
- * The statement of one of these files with its parameters replaced by literals. For guarded queries only, which accept no
- * parameters: see `query/guard`.
+ * Returns the statement of one of these files with its parameters replaced by literals. For guarded queries only, which
+ * accept no parameters: see `query/guard`.
  */
 export const withLiterals = (sql: string, params: Params): string =>
   sql.replace(/^\s*--.*$/gm, '').replace(/\$(\w+)/g, (_, name: string) => {
@@ -97,10 +97,10 @@ export function readHeader(sql: string, names: readonly string[]): SqlHeader {
   return { about: about.join(' ').trim(), fields, select: end < 0 ? '' : lines.slice(end).join('\n') }
 }
 
-/** The parts of a line of columns. */
+/** Returns the parts of a line of columns. */
 export const columnParts = (line: string): string[] => line.trim().split(/\s{2,}/)
 
-/** The names in a field that lists them; none where the header lacks the field. */
+/** Returns the names in a field that lists them; none where the header lacks the field. */
 export const listIn = ({ fields }: SqlHeader, name: string): string[] =>
   (fields.get(name)?.join(' ') ?? '')
     .split(',')

@@ -69,10 +69,13 @@ const SPILL_SUFFIX = '.spill'
 
 const spillParent = (file: string): string => temporaryFolder(dirname(file))
 
-/** The spill folder of the process that writes to `file`. Each DuckDB instance has its own: two in one folder would overwrite each other's files. */
+/**
+ * Returns the spill folder of the process that writes to `file`. Each DuckDB instance has its own: two in one folder would overwrite each other's
+ * files.
+ */
 export const spillFolder = (file: string): string => join(spillParent(file), `${basename(file)}${SPILL_SUFFIX}`)
 
-/** The spill folder of one of the processes that read `file`. */
+/** Returns the spill folder of one of the processes that read `file`. */
 export const readerSpillFolder = (file: string): string =>
   join(spillParent(file), `${basename(file)}.${process.pid}-${randomBytes(4).toString('hex')}${SPILL_SUFFIX}`)
 

@@ -58,7 +58,7 @@ async function preemptible(
   }
 }
 
-/** The outcome without the failure of a worker that shut down and so interrupted the lease: the sync continues. */
+/** Returns the outcome without the failure of a worker that shut down and so interrupted the lease: the sync continues. */
 const withoutShutdown = <T extends LeaseAnswers>(owner: Owner, outcome: T): T =>
   outcome.failure?.code === 'INTERRUPTED' && !cancelled(owner) ? { ...outcome, failure: null } : outcome
 
@@ -68,14 +68,14 @@ function expectConsent({ consented, workspaceId }: SyncRequest, { plan, governor
   throw confirmationNeeded(workspaceId, plan)
 }
 
-/** The times that the sync's next planning needs. */
+/** Returns the times that the sync's next planning needs. */
 function exportingOf({ exporting }: SyncRequest, { plan, plannedAtMs }: Prepared): Exporting {
   const full = plan.windows.find(({ progress }) => progress.window.kind === 'full')
   const fullMs = full?.progress.window.openedAtMs ?? exporting?.fullMs
   return { sinceMs: exporting?.sinceMs ?? plannedAtMs, ...(fullMs !== undefined && { fullMs }) }
 }
 
-/** The steps of the running sync. */
+/** Returns the steps of the running sync. */
 export function activitySteps(owner: Owner, host: Host): Steps {
   let landed = 0
   const refOf = ({ workspaceId, run, resources }: RunRef): RunRef => ({

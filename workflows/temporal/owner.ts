@@ -64,7 +64,7 @@ export function interruptSleep(owner: Owner): void {
   owner.sleepInterrupted = newDeferred()
 }
 
-/** The owner as host of the orchestration: time and ids come from Temporal, because it runs inside a workflow. */
+/** Returns the owner as host of the orchestration: time and ids come from Temporal, because it runs inside a workflow. */
 export const workflowHost = (owner: Owner): Host => ({
   now: () => Date.now(),
   newId: () => `wf-${uuid4().slice(0, 13)}`,

@@ -224,11 +224,11 @@ const other = {
   funnelExtractedData: children.funnelExtractedData,
 }
 
-/** SQL of the date in a time zone at a UTC moment; both arguments are SQL. */
+/** Returns the SQL of the date in a time zone at a UTC moment; both arguments are SQL. */
 const dayIn = (timeZone: string, moment: string): string =>
   timeZone === `'UTC'` ? utcDay(moment) : `(${moment} AT TIME ZONE ${timeZone})::DATE`
 
-/** SQL of the first of these expressions that holds a channel. */
+/** Returns the SQL of the first of these expressions that holds a channel. */
 const channelOf = (reported: string, userPlatform: string, origin: string): string =>
   oneSpelling(
     `lower(coalesce(nullif(${reported}, ''), nullif(${userPlatform}, ''), CASE WHEN json_type(${origin}) = 'VARCHAR' THEN nullif(${origin}->>'$', '') END))`,

@@ -63,7 +63,7 @@ function textIn(value: unknown, levels = DEEPEST): string | null {
   return found
 }
 
-/** The value without the string that `textIn` returned; unchanged where that text was joined from parts, or was a number. */
+/** Returns the value without the string that `textIn` returned; unchanged where that text was joined from parts, or was a number. */
 function withoutText(value: unknown, text: string, levels = DEEPEST): unknown {
   if (value === text) return undefined
   if (isScalar(value) || levels === 0) return value
@@ -90,7 +90,7 @@ interface Source {
   value: unknown
 }
 
-/** The first non-empty scalar under one of these keys: of the message, else of its turn. */
+/** Returns the first non-empty scalar under one of these keys: of the message, else of its turn. */
 function firstOf(keys: readonly string[], ...objects: Json[]): Source | null {
   for (const object of objects) {
     for (const key of keys) {
@@ -110,7 +110,7 @@ function isExactTime(value: unknown): boolean {
   return isExact && momentIn(String(value)) !== null
 }
 
-/** JSON of the fields of `value`, except those that columns hold; null if there are none. */
+/** Returns JSON of the fields of `value`, except those that columns hold; null if there are none. */
 function remainder(value: unknown, held: readonly Source[], write: Write): string | null {
   if (value === null || value === undefined) return null
   if (!isObject(value)) return write(value)
@@ -162,7 +162,9 @@ function messagesOfTurn(turn: unknown, turnPosition: number, write: Write): Mess
   })
 }
 
-/** The messages of a transcript, sorted by time. A message without a time has that of the message before it; equal times keep the order sent. */
+/**
+ * Returns the messages of a transcript, sorted by time. A message without a time has that of the message before it; equal times keep the order sent.
+ */
 export function messagesOf(turns: readonly unknown[], write: Write = writeExactly): Message[] {
   const sent = turns.flatMap((turn, index) => messagesOfTurn(turn, index + 1, write))
   let last = Number.NEGATIVE_INFINITY

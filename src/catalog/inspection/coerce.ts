@@ -87,7 +87,7 @@ function coerceObject(
   return { kept, spare: Object.keys(spare).length > 0 ? ordered(spare) : undefined }
 }
 
-/** The object with its keys in the order of `extra`. Works for any key, `__proto__` included. */
+/** Returns the object with its keys in the order of `extra`. Works for any key, `__proto__` included. */
 const ordered = (spare: Json): Json =>
   Object.defineProperties(
     {},
@@ -104,7 +104,7 @@ function coerceElement(fields: Fields, object: Json, prefix: string, found: Find
   return { ...kept, ...(spare && { [COERCED_EXTRA]: spare }) }
 }
 
-/** The id to stage: as sent, except that a number from which DuckDB would drop digits becomes text. */
+/** Returns the id to stage: as sent, except that a number from which DuckDB would drop digits becomes text. */
 function coerceId(id: unknown): unknown {
   if (!(id instanceof ExactNumber)) return id
   return /^-?\d+$/.test(id.text) || Number.isSafeInteger(Number(id.text)) ? id : id.text

@@ -45,14 +45,14 @@ export function inExtra(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
-/** The unknown paths below one segment of a declared path; null where there are none. */
+/** Returns the unknown paths below one segment of a declared path; null where there are none. */
 export function subtree(tree: UnknownTree | null | undefined, segment: string): UnknownTree | null {
   return tree?.[segment] ?? null
 }
 
 /**
- * SQL of the JSON object with the tree's values below `sql`; NULL where there are none. The object is joined from strings, because
- * `concat_ws` skips absent values, which `json_object` would write as nulls.
+ * Returns the SQL of the JSON object with the tree's values below `sql`; NULL where there are none. The object is
+ * joined from strings, because `concat_ws` skips absent values, which `json_object` would write as nulls.
  */
 export function extraSql(tree: UnknownTree | null, sql: string): string {
   const keys = Object.keys(tree ?? {}).sort(inExtra)
@@ -75,8 +75,8 @@ const isFieldName = (key: string): boolean => /^[A-Za-z_$][\w$-]{0,63}$/.test(ke
 export const safeKey = (key: string): string => (isFieldName(key) ? key : ANY_KEY)
 
 /**
- * The path of `keys` (`[]` for an element): declared keys, then the first undeclared one if it is safe, and nothing below it. Below a
- * field that may hold any JSON, all keys are data.
+ * Returns the path of `keys` (`[]` for an element): declared keys, then the first undeclared one if it is safe, and
+ * nothing below it. Below a field that may hold any JSON, all keys are data.
  */
 export function safePath(fields: Fields, keys: readonly string[]): string {
   const [key, ...below] = keys

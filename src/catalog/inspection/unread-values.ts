@@ -26,7 +26,7 @@ const liftsOf = (field: Scalar): readonly Lift[] =>
 export const mayHoldUnread = (field: Scalar): boolean =>
   field.type === 'time' || field.type === 'moment' || liftsOf(field).length > 0
 
-/** A scalar as DuckDB's `->>` writes it; null for any other value and for an empty text. */
+/** Returns a scalar as DuckDB's `->>` writes it; null for any other value and for an empty text. */
 function textOf(value: unknown): string | null {
   if (value instanceof ExactNumber) return value.text
   if (value === null || value === undefined || typeof value === 'object' || value === '') return null
@@ -37,7 +37,7 @@ const seenAs = (value: unknown): string => (value instanceof ExactNumber ? 'numb
 
 const timeIssue = (value: unknown): string | null => (isMoment(textOf(value)!) ? null : UNREAD_TIME)
 
-/** The elements of an array or the entries of an object, and the path to them. */
+/** Returns the elements of an array or the entries of an object, and the path to them. */
 function elementsOf(
   { unnest }: Scalar,
   value: unknown,
@@ -76,7 +76,7 @@ export function unreadValues(field: Scalar, value: unknown, path: string): Unrea
 const NUMERIC = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 const INTEGER = /^-?\d+$/
 
-/** The digits of a number, or of a text in a number's syntax. */
+/** Returns the digits of a number, or of a text in a number's syntax. */
 const numeralOf = (value: unknown): string | undefined => {
   if (value instanceof ExactNumber) return value.text
   return typeof value === 'string' && NUMERIC.test(value) ? value : undefined

@@ -9,7 +9,7 @@ import { idOf } from './resource.ts'
 /** The second list of a listing: the starred agents. */
 export const STARRED_LIST = 'starredAgents'
 
-/** The ids in the list of starred agents in the body of one page; null if the page has no such list. */
+/** Returns the ids in the list of starred agents in the body of one page; null if the page has no such list. */
 export function starredIdsIn(body: unknown): string[] | null {
   const list = isObject(body) ? body[STARRED_LIST] : null
   return Array.isArray(list) ? list.flatMap(entry => (isObject(entry) && idOf(entry.ID)) || []) : null
@@ -29,7 +29,7 @@ const asText = (value: unknown): string => {
   return isScalar(value) ? String(value) : writeExactly(value)
 }
 
-/** The element itself if it is a scalar, else the first scalar under one of the keys; null if there is none, or an empty text. */
+/** Returns the element itself if it is a scalar, else the first scalar under one of the keys; null if there is none, or an empty text. */
 function scalarIn(element: unknown, keys: readonly string[]): string | null {
   if (isValue(element)) return asText(element)
   const key = isObject(element) ? keys.find(name => isValue(element[name])) : undefined
@@ -39,7 +39,7 @@ function scalarIn(element: unknown, keys: readonly string[]): string | null {
 /** Objects whose members are settings: `vg_UIEngineConfig`, `vgOptions`, `nodesSettings`. Others, such as `kbTagsDataMap`, are keyed by data. */
 const holdsSettings = (key: string): boolean => /^vg_|(?:Options|Settings|Config)$/.test(key)
 
-/** The settings in a value: each scalar and each list below it, by its path. */
+/** Returns the settings in a value: each scalar and each list below it, by its path. */
 function settingsIn(value: unknown, path: string): [string, unknown][] {
   if (value === null || value === undefined) return []
   if (!isObject(value)) return [[path, value]]
@@ -60,7 +60,7 @@ function settingsOf(sent: Sent, declared: Fields): Record<string, unknown>[] {
 
 const ID_KEYS = ['id', 'toolId', 'ID']
 
-/** The assigned tools, then those that the record holds without assigning them. */
+/** Returns the assigned tools, then those that the record holds without assigning them. */
 function toolsOf({ assignedToolsIds, tools }: Sent): Record<string, unknown>[] {
   const held = new Map(
     listIn(tools).flatMap((tool): [string, string | null][] => {
@@ -96,7 +96,7 @@ function isStarred(sent: Sent, { list, starredIds }: Parameters<Computed['from']
   return starredIds ? false : null
 }
 
-/** The details of an agent whose declared fields are `declared`. */
+/** Returns the details of an agent whose declared fields are `declared`. */
 export const agentDetails = (declared: Fields): Computed => ({
   fields: {
     is_starred: boolean('Starred: in the list of starred agents, else as `starred` says; NULL: not known'),

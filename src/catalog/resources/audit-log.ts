@@ -36,7 +36,7 @@ const auditEntry: RecordType = {
 
 const CONTENT = ['agentId', 'ts', 'field', 'oldValue', 'newValue', 'source', 'actor']
 
-/** The answer with a key for each of its entries. The landed page contains the keys, so later rules of redaction do not change them. */
+/** Returns the answer with a key for each of its entries. The landed page contains the keys, so later rules of redaction do not change them. */
 export function keyEntries(answer: unknown): unknown {
   const { entries } = (answer ?? {}) as { entries?: unknown }
   if (!Array.isArray(entries)) return answer

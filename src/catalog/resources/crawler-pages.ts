@@ -92,7 +92,7 @@ const withResponse = (answer: unknown, change: (response: Json) => Json): unknow
   return { ...(answer as object), data: { ...data, content: { ...data.content, scrapeResponse } } }
 }
 
-/** The answer with the ids of the request, and with size and digest of the texts. */
+/** Returns the answer with the ids of the request, and with size and digest of the texts. */
 function keyPage(answer: unknown, [jobId = '', pageId = '']: readonly string[]): unknown {
   const { data } = (answer ?? {}) as { data?: unknown }
   if (!isObject(data)) return answer
@@ -101,7 +101,7 @@ function keyPage(answer: unknown, [jobId = '', pageId = '']: readonly string[]):
   return withResponse(own, response => ({ ...response, ...measured(response) }))
 }
 
-/** The answer without the texts of the page. */
+/** Returns the answer without the texts of the page. */
 export const withoutBodies = (answer: unknown): unknown =>
   withResponse(answer, ({ markdown, html, ...response }) => response)
 

@@ -90,7 +90,7 @@ interface IdSources {
   setting: 'organizations' | 'customMetrics' | 'crawlerPages'
 }
 
-/** An id as text; null for an empty text and for anything else. */
+/** Returns an id as text; null for an empty text and for anything else. */
 export function idOf(value: unknown): string | null {
   if (value instanceof ExactNumber) return value.text
   return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : null

@@ -33,14 +33,14 @@ export const RESOURCES: readonly DeclaredResource[] = DECLARED
 
 export const STREAMS: readonly Stream[] = ['conversations', ...DECLARED.map(({ stream }) => stream)]
 
-/** The resource whose pages a stream holds; undefined for conversations. */
+/** Returns the resource whose pages a stream holds; undefined for conversations. */
 export const resourceOf = (stream: Stream): DeclaredResource | undefined =>
   RESOURCES.find(resource => resource.stream === stream)
 
 /** Resources that are requested by id. */
 const BY_ID = RESOURCES.filter(isById).filter(({ landedWith }) => landedWith === undefined)
 
-/** The stream of the resource whose ids are in the path of this one: its parent's, unless its own ids are known. */
+/** Returns the stream of the resource whose ids are in the path of this one: its parent's, unless its own ids are known. */
 const ownerOf = ({ ids, parent, stream }: DeclaredResource): string => (ids ? stream : (parent ?? stream))
 
 /** Resources whose ids occur in request paths, in the order in which these requests are made. */
@@ -51,7 +51,7 @@ export const requestedIds = (): DeclaredResource[] =>
 export const requestedBy = ({ stream }: DeclaredResource): (DeclaredResource & ResourceById)[] =>
   BY_ID.filter(resource => ownerOf(resource) === stream)
 
-/** The number of ids in the path of a request for the resource. */
+/** Returns the number of ids in the path of a request for the resource. */
 export const idsInPath = ({ path }: DeclaredResource): number => path.match(/\{(?!workspaceId)\w+\}/g)?.length ?? 0
 
 /** Resources that are listed for each id of this one. */
@@ -67,7 +67,7 @@ export const RECORD_OF: Readonly<Record<Stream, RecordType>> = {
   conversations: conversation,
 }
 
-/** The resource of a record type; undefined for conversations and for record types of events. */
+/** Returns the resource of a record type; undefined for conversations and for record types of events. */
 export const resourceOfRecord = (type: RecordType): DeclaredResource | undefined =>
   RESOURCES.find(({ record }) => record === type)
 

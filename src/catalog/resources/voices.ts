@@ -71,13 +71,13 @@ function keyed(entry: unknown): unknown {
   return provider === null || voiceId === null ? entry : { [KEY]: `${provider}/${voiceId}`, ...entry }
 }
 
-/** The answer with a key for each voice. */
+/** Returns the answer with a key for each voice. */
 function keyVoices(answer: unknown): unknown {
   const { voices } = (answer ?? {}) as VoicesAnswer
   return Array.isArray(voices) ? { ...(answer as object), voices: voices.map(keyed) } : answer
 }
 
-/** The providers that failed, with their errors. */
+/** Returns the providers that failed, with their errors. */
 export function failedProviders(answer: unknown): Map<string, string | null> {
   const { providersFailed } = (answer ?? {}) as VoicesAnswer
   const failures = Array.isArray(providersFailed) ? providersFailed : []
@@ -89,7 +89,7 @@ export function failedProviders(answer: unknown): Map<string, string | null> {
   )
 }
 
-/** The providers that answered; null where the answer names none that it asked. */
+/** Returns the providers that answered; null where the answer names none that it asked. */
 export function answeredProviders(answer: unknown): string[] | null {
   const queried = texts(((answer ?? {}) as VoicesAnswer).providersQueried)
   const failed = failedProviders(answer)

@@ -69,7 +69,7 @@ function queryOf({ name, query }: Operation, given: readonly string[]): Record<s
   )
 }
 
-/** The value that a parameter's type wants; a text of another type stays as it is, and is refused with the other arguments. */
+/** Returns the value that a parameter's type wants; a text of another type stays as it is, and is refused with the other arguments. */
 function typedValue({ type }: Parameter, text: string): unknown {
   if (type === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text)
   if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true'

@@ -37,7 +37,7 @@ export const nodeVersion = (node = process.versions.node, { version, oldestNode 
 /** Memory that the process needs beyond DuckDB's limit: pages in flight, and allocations that DuckDB does not count. */
 const BESIDE_BYTES = 400_000_000
 
-/** The memory of the container (cgroup), else that of the machine. An unlimited cgroup reports an absurdly large number. */
+/** Returns the memory of the container (cgroup), else that of the machine. An unlimited cgroup reports an absurdly large number. */
 export const memoryHere = (): number => Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
 
 export function memory(limits: Pick<Config, 'memoryLimit' | 'replayMemoryLimit'>, has = memoryHere()): Outcome {
@@ -53,7 +53,7 @@ export function memory(limits: Pick<Config, 'memoryLimit' | 'replayMemoryLimit'>
   )
 }
 
-/** The folder if it exists, else the nearest parent folder that exists, in which it would be created. */
+/** Returns the folder if it exists, else the nearest parent folder that exists, in which it would be created. */
 async function nearest(folder: string): Promise<string> {
   return (await isThere(folder)) || dirname(folder) === folder ? folder : nearest(dirname(folder))
 }

@@ -30,7 +30,7 @@ export const targets: Check = async ({ config, rows, answers, nowMs, offline }) 
   return [...found, ...(await outcomesOf(() => keyOf(config, statuses)))]
 }
 
-/** The last publication, if it failed: what passes by itself is a warning. */
+/** Returns the last publication, if it failed: what passes by itself is a warning. */
 function failureOf({ target, failure }: TargetStatus, nowMs: number): Outcome[] {
   if (failure === null) return []
   const { code, what, hint, attempts, since } = failure

@@ -11,7 +11,7 @@ export type Storage = Pick<Config, 'home' | 'memoryLimit' | 'replayMemoryLimit' 
 /** Reads the configuration that `--config` names, else the default one. @throws CONFIG_INVALID, CONFIG_MISSING */
 export const configAt = (path: string | undefined): Config => readConfig(path === undefined ? {} : { path })
 
-/** The configuration, or null if there is none. @throws CONFIG_INVALID; CONFIG_MISSING if `path` names a missing one */
+/** Returns the configuration, or null if there is none. @throws CONFIG_INVALID; CONFIG_MISSING if `path` names a missing one */
 export function configIfAny(path: string | undefined): Config | null {
   try {
     return configAt(path)
@@ -25,7 +25,7 @@ export function configIfAny(path: string | undefined): Config | null {
 export const storageOf = (path: string | undefined): Storage =>
   configIfAny(path) ?? { home: readHome(), ...DEFAULT_MEMORY_LIMITS, threads: availableParallelism() }
 
-/** The named workspace, or all configured ones. @throws WORKSPACE_UNKNOWN */
+/** Returns the named workspace, or all configured ones. @throws WORKSPACE_UNKNOWN */
 export function chooseWorkspaces(config: Config, id: string | undefined): WorkspaceConfig[] {
   if (id === undefined) return config.workspaces
   const chosen = config.workspaces.find(workspace => workspace.id === id)
@@ -36,7 +36,7 @@ export function chooseWorkspaces(config: Config, id: string | undefined): Worksp
   })
 }
 
-/** The named workspace, or all. `all` lists those that are configured or in the warehouse. @throws WORKSPACE_UNKNOWN */
+/** Returns the named workspace, or all. `all` lists those that are configured or in the warehouse. @throws WORKSPACE_UNKNOWN */
 export function chooseIds(all: readonly string[], named: string | undefined): readonly string[] {
   if (named === undefined) return all
   if (all.includes(named)) return [named]

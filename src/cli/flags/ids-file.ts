@@ -26,7 +26,7 @@ const invalid = (line: number, why: string): ConvohouseError =>
 /** A cell, quoted or not, and what follows it. */
 const CELL = /\s*(?:"((?:[^"]|"")*)"|([^",;\t]*))\s*(,|$)/y
 
-/** The cells of a line. @throws FLAG_INVALID for other separators, and for quotes that do not enclose a whole cell on one line */
+/** Returns the cells of a line. @throws FLAG_INVALID for other separators, and for quotes that do not enclose a whole cell on one line */
 function cellsOf(content: string, line: number): string[] {
   const cells: string[] = []
   for (CELL.lastIndex = 0; ; ) {
@@ -97,7 +97,7 @@ async function readIds(flag: IdsFlag, file: string): Promise<NamedConversation[]
   return named
 }
 
-/** The conversations that the flags list; null without such a flag. @throws FLAG_INVALID */
+/** Returns the conversations that the flags list; null without such a flag. @throws FLAG_INVALID */
 export async function namedBy({
   ids,
   refresh,
@@ -111,7 +111,7 @@ export type LookUp = (ids: string[]) => Promise<{ id: string; agentId: string }[
 
 const SHOWN = 5
 
-/** The first five, each with its line. */
+/** Returns the first five, each with its line. */
 function shownOf(named: readonly NamedConversation[]): string {
   const shown = named.slice(0, SHOWN).map(({ id, line }) => `${JSON.stringify(id)} (line ${line})`)
   return `${shown.join(', ')}${named.length > SHOWN ? ` and ${named.length - SHOWN} more` : ''}`
@@ -137,7 +137,7 @@ export function withLines(error: unknown, named: readonly NamedConversation[] | 
   })
 }
 
-/** A warning about listed conversations that are missing after the sync; null if none is missing. */
+/** Returns a warning about listed conversations that are missing after the sync; null if none is missing. */
 export async function notFound(options: {
   named: readonly NamedConversation[]
   agents: readonly string[]

@@ -10,7 +10,7 @@ import { invalidFlag } from './values.ts'
 
 type AskedSync = Omit<SyncRequest, 'run' | 'workspaceId'>
 
-/** The start of the range: from the flag, else as configured. @throws FLAG_INVALID if the configured `since` is not before --until */
+/** Returns the start of the range: from the flag, else as configured. @throws FLAG_INVALID if the configured `since` is not before --until */
 function sinceOf(flags: SyncFlags, workspace: WorkspaceConfig, nowMs: number): number | null {
   if (flags.since !== undefined) return flags.since
   const configured = workspace.since === null ? undefined : parseMoment(workspace.since, nowMs)
@@ -23,7 +23,7 @@ function sinceOf(flags: SyncFlags, workspace: WorkspaceConfig, nowMs: number): n
 }
 
 /**
- * The request for one workspace.
+ * Returns the request for one workspace.
  * @throws FLAG_INVALID for unknown ids, and for ids with several --agent
  */
 export async function syncRequest(options: {

@@ -88,7 +88,7 @@ export async function runLedger(flags: LedgerFlags): Promise<void> {
   else show(ledgers)
 }
 
-/** The rows that the flags select. @throws AGENT_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_LAYOUT */
+/** Returns the rows that the flags select. @throws AGENT_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_LAYOUT */
 async function scopeOf(rows: Rows, { workspace, agent = [], since }: LedgerFlags): Promise<Scope> {
   const workspaceIds = chooseIds(await workspacesIn(rows), workspace)
   const scope = { workspaceIds, agents: agent, sinceMs: since ?? null }

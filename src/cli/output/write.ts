@@ -34,7 +34,7 @@ export function chooseFormat(given: Format | undefined, to: Writable): Format {
   return format
 }
 
-/** The result in a format, piece by piece. */
+/** Yields the result in a format, piece by piece. */
 export async function* formatted(
   result: QueryResult,
   format: RowFormat,
@@ -126,7 +126,7 @@ const ENDINGS: Readonly<Record<string, Format>> = {
   '.arrows': 'arrow',
 }
 
-/** The format that a file's extension names. @throws FLAG_INVALID for an unknown extension */
+/** Returns the format that a file's extension names. @throws FLAG_INVALID for an unknown extension */
 export function formatOfFile(file: string): Format {
   const format = ENDINGS[extname(file).toLowerCase()]
   if (format) return format
@@ -149,7 +149,7 @@ const unwritable = (file: string, cause: unknown): ConvohouseError =>
   )
 
 /**
- * The path to write to: `file` itself, or the target if it is a symbolic link.
+ * Returns the path to write to: `file` itself, or the target if it is a symbolic link.
  * @throws FLAG_INVALID for a folder, pipe or device, and if the folder is missing or not writable
  */
 export async function resolveOutput(file: string): Promise<string> {

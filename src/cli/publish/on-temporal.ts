@@ -28,7 +28,10 @@ const unknownToWorker = (target: string): ConvohouseError =>
     hint: 'Restart it: it has read an earlier configuration.',
   })
 
-/** A publisher that asks the worker. @throws `locked`, with another hint, if neither the environment nor the data folder names a server, or no worker is there */
+/**
+ * Returns a publisher that asks the worker. @throws `locked`, with another hint, if neither the environment nor the data folder names a server, or no
+ * worker is there
+ */
 export async function publisherOnTemporal(
   { home, temporal: { queues } }: Config,
   {

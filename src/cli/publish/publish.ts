@@ -49,7 +49,7 @@ export interface PublishFlags {
   json?: boolean
 }
 
-/** The named target, or all. @throws TARGET_UNKNOWN */
+/** Returns the named target, or all. @throws TARGET_UNKNOWN */
 function chooseTargets({ targets, source }: Config, name: string | undefined): readonly TargetConfig[] {
   const chosen = name === undefined ? targets : targets.filter(target => target.name === name)
   if (chosen.length > 0) return chosen

@@ -70,7 +70,7 @@ function findingsText({ findings }: WorkspaceStatus): string {
 const timesIn = ({ occurrences, record, exampleFile }: Finding): string =>
   `${counted(occurrences, 'time')}, in ${record}, e.g. in ${exampleFile}`
 
-/** The most frequent findings, and where to find more. */
+/** Returns the most frequent findings, and where to find more. */
 function findingLines({ findings }: WorkspaceStatus): string[] {
   const { topDrift, topIssues, driftPaths, issuePaths, quarantined } = findings
   const more = [driftPaths > topDrift.length && '_drift', issuePaths > topIssues.length && '_issues'].filter(Boolean)
@@ -165,7 +165,7 @@ function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
   ]
 }
 
-/** An error within a sentence: DuckDB's may end with an exclamation mark. */
+/** Returns an error within a sentence: DuckDB's may end with an exclamation mark. */
 const withoutEnd = (error: string | null): string => visible((error ?? '').replace(/[.!]$/, ''))
 
 /** Result of a check, in words. */
@@ -240,7 +240,7 @@ const counts = ({ conversations, requests, sessions, quarantined }: RunStatus): 
     ...(quarantined ? [`${counted(quarantined, 'record')} quarantined`] : []),
   ].join(', ')
 
-/** A run's error, and the hint. */
+/** Returns a run's error, and the hint. */
 const whyLines = ({ errorCode, error, hint }: RunStatus): string[] => [
   ...(error === null ? [] : [`               ${errorCode === null ? '' : `${errorCode}: `}${error}`]),
   ...(hint === null ? [] : [`               → ${hint}`]),

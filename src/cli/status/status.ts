@@ -97,11 +97,11 @@ async function statusesOf(
   return { statuses, targets: await targetStatuses(rows, config?.targets ?? [], Date.now()) }
 }
 
-/** The last results of checks that did not pass; none without a warehouse. */
+/** Returns the last results of checks that did not pass; none without a warehouse. */
 const wrongChecks = async (rows: Rows): Promise<StoredResult[]> =>
   (await ifAny(storedResults({ rows }))).filter(({ outcome }) => outcome !== 'passed')
 
-/** The results, or none without a warehouse. */
+/** Returns the results, or none without a warehouse. */
 const ifAny = <T>(results: Promise<T[]>): Promise<T[]> =>
   results.catch(error => {
     if (isCode(error, 'WAREHOUSE_MISSING')) return []

@@ -74,7 +74,7 @@ export async function chooseDisplays({ json, several, clock }: DisplayOptions & 
   }
 }
 
-/** The display of a workspace on the shared board; plain lines if `board` is null. */
+/** Returns the display of a workspace on the shared board; plain lines if `board` is null. */
 export const displayOn = (board: Board | null, workspaceId: string, options: DisplayOptions): Display =>
   board
     ? liveDisplay(workspaceId, board, { style: styleOf(process.stderr), ...options })
@@ -91,7 +91,7 @@ interface View extends Pick<Display, 'note' | 'end'> {
   report(report: SyncReport, progress: Progress, failures: SyncReport['failures']): void
 }
 
-/** A display that reduces the events to a progress, and lets `viewOf` show it. */
+/** Returns a display that reduces the events to a progress, and lets `viewOf` show it. */
 function tracked(viewOf: (progress: () => Progress) => View, { now }: Pick<Clock, 'now'> = systemClock): Display {
   let progress = startProgress(now())
   let lastAhead = ''
@@ -122,7 +122,7 @@ function tracked(viewOf: (progress: () => Progress) => View, { now }: Pick<Clock
   }
 }
 
-/** The display of the workspace `name`, as a section of the board; with `several`, each failure names its workspace. */
+/** Returns the display of the workspace `name`, as a section of the board; with `several`, each failure names its workspace. */
 export function liveDisplay(
   name: string,
   board: Board,

@@ -66,7 +66,7 @@ export const startProgress = (nowMs: number): Progress => ({
   recent: [{ atMs: nowMs, conversations: 0 }],
 })
 
-/** The state after a report. `startedMs` is null, because the next sync may be seen only when it reports. */
+/** Returns the state after a report. `startedMs` is null, because the next sync may be seen only when it reports. */
 export const overProgress = ({ events }: Progress, nowMs: number): Progress => ({
   ...startProgress(nowMs),
   startedMs: null,

@@ -89,7 +89,7 @@ function left(report: SyncReport): string[] {
   return [`  ${windows}${resumeOf(report)}`]
 }
 
-/** The summary of a sync. */
+/** Returns the summary of a sync. */
 export function reportLines(name: string, { report, progress, nowMs }: Reported): string[] {
   const { pages, conversations, requests, sessions } = report
   const after = progress.startedMs === null ? '' : `, after ${formatDuration(nowMs - progress.startedMs)}`
@@ -118,14 +118,14 @@ const CODES: Record<Exclude<SyncReport['outcome'], 'failed'>, number> = {
   interrupted: EXIT_CODES.interrupted,
 }
 
-/** The exit code of a report; for a failed sync, the exit code of its first failure. */
+/** Returns the exit code of a report; for a failed sync, the exit code of its first failure. */
 export function exitCodeOfReport({ outcome, failures }: SyncReport): number {
   if (outcome !== 'failed') return CODES[outcome]
   const [first] = failures
   return first ? ERRORS[first.code].exitCode : EXIT_CODES.unexpected
 }
 
-/** The exit code of several syncs: 130 if any was stopped on request, else the first that is not 0. */
+/** Returns the exit code of several syncs: 130 if any was stopped on request, else the first that is not 0. */
 export function exitCodeOfAll(codes: readonly number[]): number {
   if (codes.includes(EXIT_CODES.interrupted)) return EXIT_CODES.interrupted
   return codes.find(code => code !== EXIT_CODES.ok) ?? EXIT_CODES.ok

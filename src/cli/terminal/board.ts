@@ -19,7 +19,7 @@ export interface Board {
   withoutDrawing<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** The lines to draw: all if they fit, else the first line of each section, else the first lines of as many sections as fit. */
+/** Returns the lines to draw: all if they fit, else the first line of each section, else the first lines of as many sections as fit. */
 export function fitting(sections: readonly (readonly string[])[], rows: number): string[] {
   const all = sections.flat()
   if (all.length < rows) return all
@@ -75,7 +75,7 @@ export async function boardOn(to: Screen): Promise<Board> {
   }
 }
 
-/** A board on standard error; null if standard error is not a terminal. */
+/** Returns a board on standard error; null if standard error is not a terminal. */
 export async function boardOnTerminal(): Promise<Board | null> {
   return isTerminal(process.stderr) ? boardOn(process.stderr) : null
 }

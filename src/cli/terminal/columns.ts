@@ -73,7 +73,7 @@ export function visible(text: string): string {
 
 const GRAPHEMES = new Intl.Segmenter()
 
-/** The text if it fits, else its beginning and an ellipsis; a grapheme is never split. */
+/** Returns the text if it fits, else its beginning and an ellipsis; a grapheme is never split. */
 export function cut(text: string, width: number): string {
   // A UTF-16 unit is at most two terminal cells wide, so short text needs no measuring.
   if (text.length * 2 <= width || widthOf(text) <= width) return text
@@ -109,13 +109,13 @@ export interface GridOptions {
   style?: Style
 }
 
-/** Options for a grid on standard output. */
+/** Returns the options for a grid on standard output. */
 export const gridOnStdout = (): GridOptions => ({
   width: isTerminal(process.stdout) ? process.stdout.columns : undefined,
   style: styleOf(process.stdout),
 })
 
-/** A header line and one line per row. Control characters are escaped. */
+/** Returns a header line and one line per row. Control characters are escaped. */
 export function grid(columns: readonly GridColumn[], rows: readonly string[][], options: GridOptions = {}): string[] {
   const { width, style = plain } = options
   const cells = rows.map(row => row.map(visible))

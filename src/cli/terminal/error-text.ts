@@ -44,13 +44,13 @@ const stackOf = (error: unknown): string[] => {
   return [error.stack ?? error.message, ...cause]
 }
 
-/** An error as lines of text. */
+/** Returns an error as lines of text. */
 export const errorLines = (error: unknown, style: Style = plain, subject?: string): string[] => [
   ...failureLines(describeError(error), style, subject),
   ...stackOf(error),
 ]
 
-/** An error as JSON. */
+/** Returns an error as JSON. */
 export function errorJson(error: unknown): object {
   const facts = error instanceof ConvohouseError ? error.facts : {}
   const stack = stackOf(error)

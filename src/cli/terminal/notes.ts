@@ -55,7 +55,7 @@ export const unverifiedText = ({ readAtMs, ...range }: ReadRange): string =>
     `${range.agentId}: ${rangeText(range)} is not verified since ${utc(readAtMs).slice(0, 10)}: conversations left while it was read, so the vendor may have passed over others (\`convohouse ledger\`)`,
   )
 
-/** A line for each gap of a plan or a report. */
+/** Returns a line for each gap of a plan or a report. */
 export const gapLines = (gaps: readonly Gap[] = [], unverified: readonly ReadRange[] = []): string[] => [
   ...gaps.map(gapText),
   ...unverified.map(unverifiedText),
@@ -70,7 +70,7 @@ const HEADS: Record<Absence, (queue: string) => string> = {
   silent: queue => `No worker has answered yet on the queue ${queue}; if none runs, ${START}.`,
 }
 
-/** The message in one line; `then` says what happens to the request until a worker runs. */
+/** Returns the message in one line; `then` says what happens to the request until a worker runs. */
 export const noWorkerText = (absence: Absence, queue: string, then = 'Still waiting.'): string =>
   `${HEADS[absence](queue)} ${then}`
 
@@ -120,7 +120,7 @@ export function refusedText({ reason, count, firstMs, lastMs }: Omit<Refused, 'w
   return `${counted(count, 'request')} refused${within}, the last ${ago(lastMs, nowMs)}: ${reasonOf(reason).what}`
 }
 
-/** A refusal as a line of the receiver's log. */
+/** Returns a refusal as a line of the receiver's log. */
 export function refusedLine({ workspaceId, reason, count, firstMs }: Refused): string {
   const whose = workspaceId === null ? 'of an unknown workspace' : `of ${workspaceId}`
   const since = count === 1 ? '' : ` since ${utc(firstMs)} UTC`

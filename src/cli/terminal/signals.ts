@@ -41,7 +41,7 @@ export function endOnParentRequest(): { stop: () => void } {
   }
 }
 
-/** The signals that ask this process to end. */
+/** Returns the signals that ask this process to end. */
 const endingSignals = (): NodeJS.Signals[] => [...ending]
 
 /** Calls the listener when the signal arrives, instead of ending the process, until the returned function is called. */

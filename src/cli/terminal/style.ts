@@ -14,5 +14,5 @@ const sgr: Style = (name, text) => `\u001b[${CODES[name]}m${text}\u001b[0m`
 /** True for a terminal. */
 export const isTerminal = (stream: unknown): stream is WriteStream => (stream as Partial<WriteStream>).isTTY === true
 
-/** The style that a stream can show. Node's own `hasColors` reads NO_COLOR (no-color.org), FORCE_COLOR and TERM. */
+/** Returns the style that a stream can show. Node's own `hasColors` reads NO_COLOR (no-color.org), FORCE_COLOR and TERM. */
 export const styleOf = (stream: Writable): Style => (isTerminal(stream) && stream.hasColors() ? sgr : plain)

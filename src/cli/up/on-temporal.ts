@@ -60,7 +60,7 @@ const serverEnded = ({ place }: ServerOfUp): ConvohouseError =>
 
 type Screen = Pick<FollowOptions, 'board' | 'remark'>
 
-/** The board that shows syncs, and the function that logs all other lines. */
+/** Returns the board that shows syncs, and the function that logs all other lines. */
 async function screenOfUp(): Promise<Screen> {
   const board = await boardOnTerminal()
   return { board, remark: board ? (...lines) => board.printAbove(logLines(lines)) : log }
@@ -157,7 +157,7 @@ interface ServerOfUp {
   stop(): Promise<void>
 }
 
-/** The configured server, or a dev server in the data folder, started with the Temporal CLI `command`. @throws TEMPORAL_UNREACHABLE */
+/** Returns the configured server, or a dev server in the data folder, started with the Temporal CLI `command`. @throws TEMPORAL_UNREACHABLE */
 async function serverOfUp(options: { config: Config; flags: UpFlags; command: string | null }): Promise<ServerOfUp> {
   const { config, flags, command } = options
   const { place } = settingsAt({})

@@ -61,7 +61,7 @@ After Ctrl-C, requests in flight still land and every process that it started en
       process.exitCode = await runUp(flags)
     })
 
-/** The shortest interval of all schedules. For a workspace without a schedule, or with a cron expression, the flag's interval counts. */
+/** Returns the shortest interval of all schedules. For a workspace without a schedule, or with a cron expression, the flag's interval counts. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
   Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
 

@@ -208,5 +208,5 @@ export const OPERATIONS = [
 
 export type OperationName = (typeof OPERATIONS)[number]['name']
 
-/** Names of the ids in the path. */
+/** Returns the names of the ids in the path. */
 export const idsIn = ({ path }: Operation): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)

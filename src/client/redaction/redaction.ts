@@ -27,7 +27,7 @@ interface RedactionOptions {
   isUntouched?: (name: string) => boolean
 }
 
-/** A copy of a JSON value without its secrets. Idempotent. */
+/** Returns a copy of a JSON value without its secrets. Idempotent. */
 export function redactSecrets(value: unknown, { isUntouched = () => false }: RedactionOptions = {}): Redacted {
   const droppedPaths: string[] = []
   const redaction: Redaction = { isUntouched, drop: place => droppedPaths.push(pathOf(place)) }
@@ -75,7 +75,7 @@ function formsOf(secret: string): string[] {
   ]
 }
 
-/** The base64 characters that a secret yields at each of the three possible alignments, whatever text surrounds it. */
+/** Returns the base64 characters that a secret yields at each of the three possible alignments, whatever text surrounds it. */
 export function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const forms = [0, 1, 2].map(before => {
@@ -244,7 +244,7 @@ function namedAfterSecret(object: JsonObject, inPlace: boolean): string[] {
 /** A run of characters without spaces that may be a key: long, and no address. */
 const LONG_WORD = /(?<!\S)(?!["'(]{0,2}[a-z]{2,8}:\/\/)\S{12,}/gi
 
-/** The error of a provider of voices (section 4.9), which may quote the workspace's key in a sentence: words that may be keys are masked. */
+/** Returns the error of a provider of voices (section 4.9), which may quote the workspace's key in a sentence: words that may be keys are masked. */
 function providerError(error: unknown, own: Place, redaction: Redaction): unknown {
   if (typeof error !== 'string') return redact(error, own, redaction)
   const kept = withoutSecretsInMessage(error).replace(LONG_WORD, word => (/^[a-z]+[.,:;]?$/i.test(word) ? word : MASK))

@@ -21,17 +21,17 @@ const HTML_NAMES: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>
 
 const htmlOf = (character: string): string => `&${HTML_NAMES[character]};`
 
-/** The escape of .NET. Go writes the same in lower case. */
+/** Returns the escape of .NET. Go writes the same in lower case. */
 const jsonOf = (character: string): string => `\\u00${character.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** The token as serializers write it that escape what HTML might read: .NET, Go, templates. */
+/** Returns the token as serializers write it that escape what HTML might read: .NET, Go, templates. */
 const forHtml = (token: string): string[] => [
   token.replace(/[&<>+`]/g, jsonOf),
   token.replace(/[&<>]/g, character => jsonOf(character).toLowerCase()),
   token.replace(/[&<>]/g, htmlOf),
 ]
 
-/** A pattern for a character: plain, or escaped for JSON or JavaScript, a URL, or HTML. */
+/** Returns a pattern for a character: plain, or escaped for JSON or JavaScript, a URL, or HTML. */
 function spellings(character: string): string {
   const code = character.charCodeAt(0)
   const hex = code.toString(16)
@@ -97,7 +97,7 @@ const BINARY = /[\x01-\x08\x0e-\x1a\x1c-\x1f]/
 /** A shorter beginning of a token at the end of a text is no secret. */
 const MIN_PREFIX_CHARS = 4
 
-/** The text without the tokens, and without the beginning of one at its end; null where a token is left in another encoding. */
+/** Returns the text without the tokens, and without the beginning of one at its end; null where a token is left in another encoding. */
 function masked(text: string, tokens: readonly string[]): string | null {
   const forms = tokens.flatMap(token => patternsOf(token).forms)
   const whole = tokens.reduce((left, token) => left.replace(patternsOf(token).spelled, MASK), text)
@@ -124,7 +124,7 @@ const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', qu
 /** An escape may be escaped again, as in `%252B` and `&amp;#43;`. */
 const ROUNDS = 3
 
-/** A text without escapes of any kind, line breaks, blanks and NULs: an approximation for searching. */
+/** Returns a text without escapes of any kind, line breaks, blanks and NULs: an approximation for searching. */
 function decoded(text: string): string {
   let left = text.replace(/[\s\0]/g, '')
   for (let round = 0; round < ROUNDS; round++)

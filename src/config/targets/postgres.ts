@@ -27,10 +27,10 @@ export interface PostgresTarget extends SearchableTarget, PostgresPlace {
   type: 'postgres'
 }
 
-/** The schema of the marts, beside that of the tables. */
+/** Returns the schema of the marts, beside that of the tables. */
 export const martsSchema = (schema: string): string => `${schema}_marts`
 
-/** The schema of the user's models. */
+/** Returns the schema of the user's models. */
 export const modelsSchema = (schema: string): string => `${schema}_models`
 
 const schema = z

@@ -183,7 +183,7 @@ export interface LeaseRequest {
 
 type Spender = Pick<LeaseRequest, 'agentId' | 'kind'>
 
-/** An agent that has used its share of the reserve for polls leaves the rest to the polls of other agents. */
+/** Returns an agent that has used its share of the reserve for polls leaves the rest to the polls of other agents. */
 function requestReserve({ options, rateLimit }: GovernorState, { agentId, kind }: Spender, nowMs: number): number {
   if (kind === 'selected' || kind === 'refresh' || kind === 'probe') return 0
   const forPeople = Math.floor(rateLimit.requestsPerHour * options.hourReserveShare)
@@ -247,7 +247,7 @@ function grantProbe(state: GovernorState, asked: LeaseRequest, nowMs: number): D
   return grantLease(state, agentId, probe, nowMs)
 }
 
-/** The decision where no page fits into the sessions left. */
+/** Returns the decision where no page fits into the sessions left. */
 function noPageFits(state: GovernorState, asked: LeaseRequest, nowMs: number): Decided {
   // Other leases may return unspent sessions.
   if (state.leases.length > 0) return waitUntil(state, nowMs + MINUTE, 'leased')
@@ -386,13 +386,13 @@ const PROBES_AT_ONCE = 3
 /** A run waits this many sixtieths of the hour for a probe at most; otherwise the quota counts as spent. */
 const MAX_WAIT = 10
 
-/** The probes of the hour before `atMs`, and one more. */
+/** Returns the probes of the hour before `atMs`, and one more. */
 export const withProbe = (probes: readonly number[], atMs: number, hourMs: number): number[] => [
   ...probes.filter(probedAtMs => probedAtMs > atMs - hourMs),
   atMs,
 ]
 
-/** The time of the next probe, ms, not before `earliestMs`; null where a run does not wait for it. */
+/** Returns the time of the next probe, ms, not before `earliestMs`; null where a run does not wait for it. */
 function nextProbeMs(
   probes: readonly number[],
   earliestMs: number,

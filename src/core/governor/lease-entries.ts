@@ -55,7 +55,7 @@ export interface Answer {
   retryAfterMs: number | null
 }
 
-/** The answer to a request that may have been in flight when its worker was lost. Its bill is unknown. */
+/** Returns an assumed answer to a request that was possibly sent before its worker was lost. Its bill is unknown. */
 export const unobservedAnswer = (nowMs: number): Answer => ({
   sentAtMs: nowMs,
   receivedAtMs: nowMs,

@@ -46,7 +46,7 @@ export function withPage(
   return [...agents.filter(agent => agent !== known), bills]
 }
 
-/** The bills of an agent according to its stored conversations. */
+/** Returns the bills of an agent according to its stored conversations. */
 export const storedBills = ([agentId, density]: readonly [string, Density]): AgentBills => ({
   agentId,
   returned: 100,
@@ -63,8 +63,8 @@ export function pageSessions({ agents }: { agents: readonly AgentBills[] }, agen
 }
 
 /**
- * The page size that fits into `sessions`, and the sessions that such a page holds; undefined: none. `left`: sessions up to the closest
- * limit. A running generation keeps its size, unless larger pages fit again.
+ * Returns the page size that fits into `sessions`, and the sessions that such a page holds; undefined: none. `left`:
+ * sessions up to the closest limit. A running generation keeps its size, unless larger pages fit again.
  */
 export function pageSize(
   state: {

@@ -74,7 +74,7 @@ export const requestsThisHour = (
   counts: (bucket: Bucket) => boolean = () => true,
 ): number => sumWhere(state, bucket => bucket.endMs > nowMs - state.hourMs && counts(bucket))
 
-/** The last report carried forward to `nowMs`: minus our requests since, plus ours that have left the hour since. Null: none, or expired. */
+/** Returns the last report carried forward to `nowMs`: minus our requests since, plus ours that have left the hour since. Null: none, or expired. */
 function reportedRemaining(state: RateLimitState, nowMs: number): number | null {
   const { reported, hourMs } = state
   if (reported === null || nowMs >= reported.sentAtMs + hourMs) return null

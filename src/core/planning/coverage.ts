@@ -26,7 +26,7 @@ export function cover(coverage: Coverage, added: Interval): Coverage {
 export const coverAll = (intervals: Iterable<Interval>): Coverage =>
   [...intervals].reduce<Coverage>((coverage, interval) => cover(coverage, interval), [])
 
-/** The parts of `wanted` that are not covered, oldest first. */
+/** Returns the parts of `wanted` that are not covered, oldest first. */
 export function gaps(coverage: Coverage, wanted: Interval): Interval[] {
   const found: Interval[] = []
   let from = wanted.from
@@ -40,7 +40,7 @@ export function gaps(coverage: Coverage, wanted: Interval): Interval[] {
   return found
 }
 
-/** The coverage without an interval. */
+/** Returns the coverage without an interval. */
 export const without = (coverage: Coverage, taken: Interval): Coverage =>
   coverage.flatMap(interval =>
     interval.to < taken.from || interval.from > taken.to
@@ -52,8 +52,8 @@ export const without = (coverage: Coverage, taken: Interval): Coverage =>
   )
 
 /**
- * The second, at least `from`, after the last known conversation: everything later was read and was empty; null if nothing was read, or it is not known. A poll begins there:
- * it bills nothing more, and finds what a stalled mirror lacked. `seenThroughSec`: the last second that may hold a conversation; null: none has.
+ * Returns the second, at least `from`, after the last known conversation: everything later was read and was empty; null if nothing was read, or it is not known. A poll
+ * begins there: it bills nothing more, and finds what a stalled mirror lacked. `seenThroughSec`: the last second that may hold a conversation; null: none has.
  */
 export function quietFrom(coverage: Coverage, from: number, seenThroughSec: number | null | undefined): number | null {
   const last = coverage.at(-1)

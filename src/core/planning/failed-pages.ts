@@ -30,8 +30,8 @@ export const isProved = ({ cap }: WindowProgress, { limit, atMs }: Pick<PageFail
   limit > 1 && cap !== undefined && atMs - cap.provedMs < PROOF_LASTS_MS
 
 /**
- * The window's next generation, with smaller pages; null where even a page of one conversation failed. `isNew`: a request for an empty window was
- * just answered.
+ * Returns the window's next generation, with smaller pages; null where even a page of one conversation failed. `isNew`:
+ * a request for an empty window was just answered.
  */
 export function withSmallerPages(
   progress: WindowProgress,
@@ -57,7 +57,7 @@ export function withSmallerPages(
   }
 }
 
-/** The cap after a page with `returned` conversations: the next larger one once the range of the failed page has been read. */
+/** Returns the cap after a page with `returned` conversations: the next larger one once the range of the failed page has been read. */
 export function capAfter(cap: PageCap | undefined, { returned }: Pick<PageFacts, 'returned'>): PageCap | undefined {
   if (cap === undefined) return undefined
   const left = Math.max(0, cap.left - returned)
@@ -67,7 +67,7 @@ export function capAfter(cap: PageCap | undefined, { returned }: Pick<PageFacts,
   return larger === undefined ? undefined : { ...next, limit: larger, left: larger + 1 }
 }
 
-/** The largest page of the window at `nowMs`; `largest` without a cap. */
+/** Returns the largest page of the window at `nowMs`; `largest` without a cap. */
 export function largestPage({ cap }: Pick<WindowProgress, 'cap'>, largest: number, nowMs: number): number {
   if (cap === undefined || (cap.left === 0 && cap.untilMs <= nowMs)) return largest
   return Math.min(largest, cap.limit)

@@ -18,7 +18,7 @@ const ALL: FullScope = { agents: [], untilMs: null }
 
 const keyOf = ({ agents, untilMs }: FullScope): string => JSON.stringify([agents, untilMs])
 
-/** The newest full export of each scope; only those planned after `droppedMs`. */
+/** Returns the newest full export of each scope; only those planned after `droppedMs`. */
 export function newestFullExports(windows: readonly WindowProgress[], droppedMs: number | null): FullExport[] {
   const newest = new Map<string, FullExport>()
   for (const progress of windows) {
@@ -42,8 +42,8 @@ const hasSameStart = ({ fromSec, openedAtMs }: FullExport, from: number, nowMs: 
   (fromSec === null) === from <= 0 && Math.abs(from - (fromSec ?? 0)) <= second(nowMs - openedAtMs) + 60
 
 /**
- * The full export that a request for this scope and start continues; null: the request begins a new one. An export planned by an earlier
- * request must be unfinished; the request's own export (planned at `continuesMs`) may be finished already.
+ * Returns the full export that a request for this scope and start continues; null: the request begins a new one. An export
+ * planned by an earlier request must be unfinished; the request's own export (planned at `continuesMs`) may be finished already.
  */
 export function resumableFullExport(
   exports: readonly FullExport[],

@@ -70,8 +70,8 @@ export const isBackingOff = (untilMs: number, nowMs: number): boolean =>
 // pages at first: each time, at most the conversations around the unreadable ones stay in the gap.
 
 /**
- * The window that reads from the other end what this one could not; null if it is one itself, covers what is read already, or was answered with
- * other ranges.
+ * Returns the window that reads from the other end what this one could not; null if it is one itself, covers what is
+ * read already, or was answered with other ranges.
  */
 export function otherEnd({ window, gap }: WindowProgress): WindowProgress | null {
   if (!gap || gap.outOfRange || window.gap || window.kind === 'reread') return null
@@ -88,8 +88,8 @@ const DAY_SEC = DAY / SECOND
 export const FIRST_PAGE = { limit: 1, left: 1, untilMs: 0, slow: 0, billedUpTo: 0, provedMs: 0 }
 
 /**
- * The windows that request a gap again: from the middle of its range towards both ends; of a short one, a single window. A gap without a lower
- * bound has no middle: its windows begin ever longer before its end.
+ * Returns the windows that request a gap again: from the middle of its range towards both ends; of a short one, a
+ * single window. A gap without a lower bound has no middle: its windows begin ever longer before its end.
  */
 function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, nowMs: number): WindowProgress[] {
   const from = fromSec ?? 0
@@ -131,7 +131,7 @@ function joined(gaps: readonly Gap[]): Gap[] {
   return all
 }
 
-/** The windows that request those gaps again that are due and not `claimed` by other windows, within `wanted`. */
+/** Returns the windows that request those gaps again that are due and not `claimed` by other windows, within `wanted`. */
 export const dueGaps = (gaps: readonly Gap[], claimed: Coverage, wanted: Interval, nowMs: number): WindowProgress[] =>
   joined(gaps)
     .filter(gap => gap.retryAtMs <= nowMs)

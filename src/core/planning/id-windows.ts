@@ -13,7 +13,7 @@ export interface ConversationKey {
 export const conversationKeys = (ids: IdsByAgent): ConversationKey[] =>
   ids.flatMap(([agentId, own]) => own.map(id => ({ agentId, id })))
 
-/** The different ids of each agent. */
+/** Returns the different ids of each agent. */
 export function groupedByAgent(keys: Iterable<ConversationKey>): Map<string, string[]> {
   const groups = new Map<string, Set<string>>()
   for (const { agentId, id } of keys) groups.set(agentId, (groups.get(agentId) ?? new Set()).add(id))
@@ -35,7 +35,7 @@ interface IdWindows {
   opened: WindowProgress[]
 }
 
-/** The progress without these ids. Pages that have landed refer to ids by position, so the window must not be read on. */
+/** Returns the progress without these ids. Pages that have landed refer to ids by position, so the window must not be read on. */
 export function withoutIds(progress: WindowProgress, erased: ReadonlySet<string>): WindowProgress {
   const { window, asked, again } = progress
   const isKept = (id: string) => !erased.has(id)

@@ -47,7 +47,7 @@ function fingerprint(text: string, characters: number): string {
   return print
 }
 
-/** The fingerprints of the ids in a page; a record without an id is represented by its content. */
+/** Returns the fingerprints of the ids in a page; a record without an id is represented by its content. */
 export const idPrints = (data: readonly unknown[]): string =>
   data
     .map(record => {
@@ -111,7 +111,7 @@ function isInFirstSecond({ beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
   return secondOf(firstTsMs) === secondOf(beginMs) && secondOf(lastTsMs) === secondOf(beginMs)
 }
 
-/** The window's next generation after a refused cursor; null where a further one would begin at the same place again. */
+/** Returns the window's next generation after a refused cursor; null where a further one would begin at the same place again. */
 export function afterRefusedCursor(progress: WindowProgress): WindowProgress | null {
   const { stalled, badCursors } = progress
   if (stalled + 1 >= MAX_STALLED) return null

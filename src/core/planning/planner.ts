@@ -214,7 +214,7 @@ function pricedIds(agent: AgentFacts, kind: WindowKind, ids: readonly string[], 
   ]
 }
 
-/** The requested range of `ts`, in whole seconds. */
+/** Returns the requested range of `ts`, in whole seconds. */
 function requestedInterval({ sinceMs, untilMs, nowMs, settleMs }: PlanOptions): Interval {
   const until = untilMs === null ? nowMs - settleMs : Math.min(untilMs, nowMs - settleMs)
   // No request can carry a lower bound before EARLIEST_MS: a window that would need one has no lower bound.
@@ -228,7 +228,7 @@ const scopeOf = ({ mode, untilMs }: PlanOptions): FullScope => ({
   untilMs,
 })
 
-/** The unfinished full export that the request continues. */
+/** Returns the unfinished full export that the request continues. */
 function resumedFullExport(options: PlanOptions): FullExport | null {
   const { agents, nowMs, mode, droppedMs = null } = options
   if (mode.kind !== 'full') return null
@@ -243,7 +243,7 @@ function resumedFullExport(options: PlanOptions): FullExport | null {
   })
 }
 
-/** An agent's window of the continued or a new full export. */
+/** Returns an agent's window of the continued or a new full export. */
 function fullWindow(agent: AgentFacts, wanted: Interval, options: Planning): PlannedWindow[] {
   const { resumedFullExport: begun, nowMs } = options
   const { agentId } = agent

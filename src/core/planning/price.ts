@@ -45,7 +45,7 @@ export function priceLines(priced: Priced, nowMs: number): string[] {
   ]
 }
 
-/** The price of a sync that begins to read history, in one line; null for any other. */
+/** Returns the price of a sync that begins to read history, in one line; null for any other. */
 export function historyPrice(priced: Priced, nowMs: number): string | null {
   const { windows, unknown } = priced.plan
   const begins = windows.some(

@@ -139,7 +139,7 @@ export function rereadsAhead(options: Pick<RereadOptions, 'ranges' | 'nowMs' | '
   }
 }
 
-/** The ranges to read again now, as priced windows. */
+/** Returns the ranges to read again now, as priced windows. */
 export function planRereads(options: RereadOptions): Reread[] {
   const alike = new Map<string, ReadRange[]>()
   for (const range of affordable(options)) {

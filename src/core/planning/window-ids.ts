@@ -7,7 +7,7 @@ const MAX_PAGES_AGAIN = 16
 /** True where all ids have been requested, and only ids to be requested once more are left. */
 export const isReaskingIds = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
 
-/** The ids to request next, in order. */
+/** Returns the ids to request next, in order. */
 export const idsAhead = (progress: WindowProgress): readonly string[] =>
   isReaskingIds(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
 

@@ -154,8 +154,8 @@ function isDisordered(progress: WindowProgress, { sequence, beginMs, firstTsMs, 
 }
 
 /**
- * The holes of a window after one more page. Records of one second may be split between two pages: after a missing page, the first and the
- * last second of a page do not count as covered.
+ * Returns the holes of a window after one more page. Records of one second may be split between two pages: after a
+ * missing page, the first and the last second of a page do not count as covered.
  */
 function updateHoles(
   progress: WindowProgress,
@@ -195,7 +195,7 @@ export interface PageRange extends Omit<Interval, 'from'> {
 }
 
 /**
- * A page covers from the last conversation of the previous page to its own last one, or to the window's bound if it is the last page.
+ * Returns a page covers from the last conversation of the previous page to its own last one, or to the window's bound if it is the last page.
  * Adjacent pages share the second at which they meet. A page without any `ts` may cover the rest of its window. Null for a page of ids.
  */
 export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange | null {

@@ -28,9 +28,9 @@ export interface WindowQuery {
 }
 
 /**
- * The request for the window's next page, and the progress to which that page will belong. Another limit begins a new generation,
- * because a cursor is bound to its query; so does a page with `hasMore` but without a usable cursor. Where pages did not arrive in order, no
- * time separates what has been read from the rest: their cursor is followed at their limit, unless that is too large now.
+ * Returns the request for the window's next page, and the progress to which that page will belong. Another limit begins a new generation,
+ * because a cursor is bound to its query; so does a page with `hasMore` but without a usable cursor. Where pages did not arrive in order,
+ * no time separates what has been read from the rest: their cursor is followed at their limit, unless that is too large now.
  */
 export function nextRequest(progress: WindowProgress, most: number): { progress: WindowProgress; query: WindowQuery } {
   const limit = progress.disordered && progress.cursor !== null ? Math.min(progress.limit ?? most, most) : most

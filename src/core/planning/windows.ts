@@ -67,7 +67,9 @@ export interface Window {
 export const sortOf = ({ kind, gap }: Pick<Window, 'kind' | 'gap'>): Sort =>
   gap?.sort ?? (kind === 'head' ? 'asc' : 'desc')
 
-/** Names a window `20261120T204946123Z-tail-start-1732000000`: unique within its agent; names sort by opening time. */
+/**
+ * Names the window like `20261120T204946123Z-tail-start-1732000000`: unique within its agent, sorted by opening time.
+ */
 export function openWindow(window: Omit<Window, 'name'>): Window {
   const { kind, ids, fromSec, toSec, gap } = window
   const bounds = isById(kind) ? `${ids?.length ?? 0}` : `${fromSec ?? 'start'}-${toSec}${gap ? `-${gap.sort}` : ''}`
@@ -239,14 +241,14 @@ export function restartPoint(window: Window, timesMs: readonly number[]): number
   return times.reduce((safest, ms) => (ascending ? Math.min(safest, ms) : Math.max(safest, ms)))
 }
 
-/** The second that contains `ms`; null for no time, or for one outside of the window. */
+/** Returns the second that contains `ms`; null for no time, or for one outside of the window. */
 export function secondWithin({ fromSec, toSec }: Pick<Window, 'fromSec' | 'toSec'>, ms: number | null): number | null {
   if (ms === null) return null
   const second = secondOf(ms)
   return second >= (fromSec ?? 0) && second <= toSec ? second : null
 }
 
-/** The window's seconds in reading order: first, last, and step. */
+/** Returns the window's seconds in reading order: first, last, and step. */
 export function readingOrder(window: Window): { start: number; end: number; step: 1 | -1 } {
   const from = window.fromSec ?? 0
   return sortOf(window) === 'asc'
@@ -254,6 +256,6 @@ export function readingOrder(window: Window): { start: number; end: number; step
     : { start: window.toSec, end: from, step: -1 }
 }
 
-/** The second that a window has reached. */
+/** Returns the second that a window has reached. */
 export const reachedBy = ({ window, lastTsMs }: WindowProgress): number =>
   secondWithin(window, lastTsMs) ?? readingOrder(window).start

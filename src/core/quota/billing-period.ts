@@ -80,7 +80,7 @@ export function applyUsage(quota: QuotaState, usage: ReportedUsage, answer: Bill
   return guessed > 0 ? holdPending(result, guessed, receivedAtMs) : result
 }
 
-/** The id of the period that an answer reports. */
+/** Returns the id of the period that an answer reports. */
 function namedPeriod(quota: QuotaState, usage: ReportedUsage, answer: BilledAnswer): string {
   const key = usage.periodKey ?? quota.key
   if (key !== quota.key && quota.key !== null)
@@ -98,7 +98,7 @@ function namedPeriod(quota: QuotaState, usage: ReportedUsage, answer: BilledAnsw
   return isSpent && unexplained > UNEXPLAINED_SHARE * included ? `spent ${answer.sentAtMs}` : quota.id
 }
 
-/** A period that no answer has named before. One with the same key has the same own sessions. */
+/** Returns a period that no answer has named before. One with the same key has the same own sessions. */
 function newPeriod(known: Period, id: string, usage: ReportedUsage, { sentAtMs }: BilledAnswer): Period {
   const key = usage.periodKey ?? known.key
   const isSame = key === known.key && (key !== null || id.startsWith('spent'))
@@ -135,8 +135,8 @@ function groupsOf(votes: readonly Vote[]): Vote[][] {
 }
 
 /**
- * The vote that most votes of a group agree with; of two periods, for the one that is not known. A lower count of the same moment does not
- * contradict a used-up quota.
+ * Returns the vote that most votes of a group agree with; of two periods, for the one that is not known. A lower count
+ * of the same moment does not contradict a used-up quota.
  */
 function majority(group: readonly Vote[], knownId: string): Vote {
   const spent = group.find(({ id }) => id.startsWith('spent ') && id !== knownId)

@@ -108,7 +108,7 @@ export const newQuota = (): QuotaState => ({
   isProved: false,
 })
 
-/** The known period alone. */
+/** Returns the known period alone. */
 export const periodOf = (quota: QuotaState): Period => {
   const { known: _known, reportedAtMs: _at, pending: _held, others: _others, rivals: _rivals, ...rest } = quota
   const { votes: _votes, isProved: _proved, ...period } = rest
@@ -214,21 +214,21 @@ export const holdPending = (
 export const leftIn = ({ includedSessions, usedSessions, account }: Period, allowedPacks: number): number =>
   includedSessions + allowedPacks * PACK_SESSIONS - Math.max(usedSessions, possibleSessions(account))
 
-/** The fewest sessions left in any period that may be the running one. */
+/** Returns the fewest sessions left in any period that may be the running one. */
 const leastLeft = (quota: QuotaState, allowedPacks: number): number =>
   Math.min(
     leftIn(quota, allowedPacks),
     ...quota.others.filter(({ id }) => quota.rivals.includes(id)).map(period => leftIn(period, allowedPacks)),
   )
 
-/** The most sessions that may be used by now, not counting those of lost answers. */
+/** Returns the most sessions that may be used by now, not counting those of lost answers. */
 export const possiblyUsed = (quota: QuotaState): number => quota.includedSessions - leastLeft(quota, 0)
 
 /** Sessions left of the included ones and the allowed packs. May be negative. */
 export const sessionsLeft = (quota: QuotaState, allowedPacks: number): number =>
   leastLeft(quota, allowedPacks) - (quota.pending?.sessions ?? 0)
 
-/** The time, ms, from which a report may show that more sessions are left than is known now; 0: at once; null: no report can. */
+/** Returns the time, ms, from which a report may show that more sessions are left than is known now; 0: at once; null: no report can. */
 export function resolvesAtMs(quota: QuotaState): number | null {
   const { account, pending, usedSessions } = quota
   const isNamedOnce = !quota.isProved && quota.votes.length === 1

@@ -30,25 +30,25 @@ const MAX_COUNT = 1e12
 /** The text of a JSON number. `Number` alone would also read hexadecimal, and the empty string as 0. */
 const NUMERAL = /^\s*-?\d+(\.\d+)?(e[+-]?\d+)?\s*$/i
 
-/** A number or numeric string within MAX_COUNT; null for anything else. */
+/** Returns a number or numeric string within MAX_COUNT; null for anything else. */
 function parseNumber(value: unknown): number | null {
   const number = typeof value === 'string' && NUMERAL.test(value) ? Number(value) : value
   return typeof number === 'number' && Math.abs(number) <= MAX_COUNT ? number : null
 }
 
-/** A used count, rounded up; null for a negative one. */
+/** Returns a used count, rounded up; null for a negative one. */
 export function parseCount(value: unknown): number | null {
   const number = parseNumber(value)
   return number === null || number < 0 ? null : Math.ceil(number)
 }
 
-/** An allowed count, rounded down; null for a negative one. */
+/** Returns an allowed count, rounded down; null for a negative one. */
 function parseAllowance(value: unknown): number | null {
   const number = parseNumber(value)
   return number === null || number < 0 ? null : Math.floor(number)
 }
 
-/** A remaining count, rounded down; a negative one is 0. */
+/** Returns a remaining count, rounded down; a negative one is 0. */
 function parseRemaining(value: unknown): number | null {
   const number = parseNumber(value)
   return number === null ? null : Math.max(0, Math.floor(number))

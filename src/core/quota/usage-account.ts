@@ -41,7 +41,7 @@ const sumOf = (requests: readonly OwnRequest[]): number => requests.reduce((sum,
 const lagAt = ({ lag }: UsageAccount, nowMs: number): UsageAccount['lag'] =>
   lag && nowMs - lag.seenAtMs < LAG_EXPIRES_MS ? lag : null
 
-/** The newest requests that together billed the `missing` sessions, newest first; null where all of them billed fewer. */
+/** Returns the newest requests that together billed the `missing` sessions, newest first; null where all of them billed fewer. */
 function requestsLacking(before: readonly OwnRequest[], missing: number): OwnRequest[] | null {
   const found: OwnRequest[] = []
   for (const request of before.toReversed()) {
@@ -51,7 +51,7 @@ function requestsLacking(before: readonly OwnRequest[], missing: number): OwnReq
   return sumOf(found) >= missing ? found : null
 }
 
-/** The lag after a report that lacks `missing` sessions of ours. */
+/** Returns the lag after a report that lacks `missing` sessions of ours. */
 function observedLag(account: UsageAccount, request: OwnRequest, missing: number): UsageAccount['lag'] {
   const { sentAtMs } = request
   const known = lagAt(account, sentAtMs)
@@ -129,7 +129,7 @@ export function isComplete(account: UsageAccount, sentAtMs: number, sinceMs: num
   return since.length > lag.requests && sentAtMs >= sinceMs + lag.ms
 }
 
-/** The time, ms, from which a report may include all that has been billed so far. */
+/** Returns the time, ms, from which a report may include all that has been billed so far. */
 export function completeFromMs({ lag, recent }: UsageAccount): number {
   const billed = recent.filter(({ sessions }) => sessions > 0)
   return lag ? (billed.at(-1)?.receivedAtMs ?? 0) + lag.ms : 0

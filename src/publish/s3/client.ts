@@ -203,7 +203,7 @@ function reasonOf({ name = '', code, message = '', $metadata = {} }: S3Cause): s
   return `${text || 'no answer'}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`
 }
 
-/** The error of a place in S3. Values of credentials are removed from its text. */
+/** Returns the error of a place in S3. Values of credentials are removed from its text. */
 export function s3Error({ place, masked }: Pick<S3Connection, 'place' | 'masked'>, cause: unknown): ConvohouseError {
   if (cause instanceof ConvohouseError) return cause
   const { name, code, $metadata } = (cause ?? {}) as S3Cause

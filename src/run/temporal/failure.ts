@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common'
 import type { Failure } from '../../../workflows/steps.ts'
 import { ConvohouseError, ERRORS } from '../../core/errors.ts'
 
-/** An ApplicationFailure whose type is the error code, retryable only for transient errors. Other errors pass unchanged. */
+/** Returns an ApplicationFailure whose type is the error code, retryable only for transient errors. Other errors pass unchanged. */
 export function asFailure(error: unknown): unknown {
   if (!(error instanceof ConvohouseError)) return error
   const { code, kind, message, hint = null, transient } = error
@@ -16,7 +16,9 @@ export function asFailure(error: unknown): unknown {
   })
 }
 
-/** The failure of a publication, which is retried whatever its error is, unless somebody waits for it. Without causes: they may quote data. */
+/**
+ * Returns the failure of a publication, which is retried whatever its error is, unless somebody waits for it. Without causes: they may quote data.
+ */
 export function asPublicationFailure(
   error: ConvohouseError,
   { isAttended }: { isAttended: boolean },
@@ -36,11 +38,11 @@ export function asPublicationFailure(
 const isOurs = (details: unknown): details is Failure =>
   typeof details === 'object' && details !== null && Object.hasOwn(ERRORS, String((details as Failure).code))
 
-/** The error that the failure describes. */
+/** Returns the error that the failure describes. */
 export const errorOf = ({ code, what, hint }: Omit<Failure, 'kind'>): ConvohouseError =>
   new ConvohouseError(code, { what, ...(hint && { hint }) })
 
-/** The failure that `asFailure` attached to the error or to one of its causes; null if there is none. */
+/** Returns the failure that `asFailure` attached to the error or to one of its causes; null if there is none. */
 export function failureIn(error: unknown): Failure | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     const [details] = at instanceof ApplicationFailure ? (at.details ?? []) : []

@@ -148,7 +148,7 @@ csat crmActivities tokenUsage capturedVariables
   .trim()
   .split(/\s+/)
 
-/** The light fields of a record; null for absent ones, so that events also report removed values. */
+/** Returns the light fields of a record; null for absent ones, so that events also report removed values. */
 function lightOf(record: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(LIGHT_FIELDS.map(name => [name, record[name] ?? null]))
 }

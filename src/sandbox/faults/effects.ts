@@ -5,7 +5,7 @@ import { deferredPage, type ExportPage, type PageInput } from '../routes/export-
 import { Draw, PURPOSE } from '../world/random.ts'
 import type { ChosenFault, FaultPlan } from './faults.ts'
 
-/** The answer for a fault of the stages `front` and `refusal`. */
+/** Returns the answer for a fault of the stages `front` and `refusal`. */
 export function refusedBy({ name, param }: ChosenFault): Answer {
   switch (name) {
     case '429':

@@ -54,7 +54,7 @@ export function createHostility({ seed, hostile }: { seed: number; hostile: Host
     const draw = new Draw(seed, index, PURPOSE.hostile + HOSTILE_NAMES.indexOf(name))
     return draw.chance(shareOf(hostile[name] ?? 0)) ? draw : undefined
   }
-  /** The conversation's ID as served. If several kinds of hostile IDs apply, the first in the table wins. */
+  /** Returns the conversation's ID as served. If several kinds of hostile IDs apply, the first in the table wins. */
   const named = (index: number): string => {
     const plain = conversationId(seed, index)
     const name = ID_NAMES.find(one => drawIf(index, one) !== undefined)
@@ -105,7 +105,7 @@ function hostileId(name: IdName, id: string): string {
   return `${before}${id}${after}`
 }
 
-/** The plain ID inside a hostile one; any other text is returned unchanged. */
+/** Returns the plain ID inside a hostile one; any other text is returned unchanged. */
 function plainId(text: string): string {
   const around = Object.values(AROUND).find(([before, after]) => text.startsWith(before) && text.endsWith(after))
   return around === undefined ? text : text.slice(around[0].length, text.length - around[1].length)

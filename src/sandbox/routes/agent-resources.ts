@@ -153,7 +153,7 @@ const Body = z.object({
   }),
 })
 
-/** The agent's metrics with the updates of callers. */
+/** Returns the agent's metrics with the updates of callers. */
 export function metricsOf(
   { state }: SandboxService,
   agent: Pick<FoundAgent, 'seed' | 'agent' | 'agentId' | 'createdMs'>,
@@ -167,7 +167,7 @@ export function getMetric(service: SandboxService, agent: FoundAgent, { ids }: R
   return metric ? jsonAnswer({ success: true, metric: shown(metric) }) : fault(404, 'Metric not found')
 }
 
-/** Options of a metric that is no `enum` are kept, but not shown: an update of the type alone must not change them (section 4.8). */
+/** Hides the options of a metric that is no `enum`. They are kept, because an update of the type alone must not change them (section 4.8). */
 function shown({ options, ...metric }: Metric): Metric {
   return metric.type === 'enum' ? { ...metric, options: options ?? [] } : metric
 }
@@ -199,7 +199,7 @@ export const AuditQuery = z.object({
   cursorTs: z.int().min(0).optional(),
 })
 
-/** The newest entries first. `nextCursorTs` is the time of the page's last entry. */
+/** Returns the newest entries first. `nextCursorTs` is the time of the page's last entry. */
 export function getAuditLog(service: SandboxService, agent: FoundAgent, { params, nowMs }: RouteRequest): Answer {
   const read = readQuery(AuditQuery, params)
   if ('refused' in read) return read.refused

@@ -43,7 +43,7 @@ export function jsonAnswer(value: unknown): Answer {
   return { status: 200, contentType: JSON_TYPE, body: JSON.stringify(value) }
 }
 
-/** The error envelope: `message`, `code`, and `issues` of `{message}`, one per problem. */
+/** Returns the error envelope: `message`, `code`, and `issues` of `{message}`, one per problem. */
 export function fault(
   status: FaultStatus,
   message: string,
@@ -58,7 +58,7 @@ export function fault(
   }
 }
 
-/** An answer whose body is JSON text already. */
+/** Returns an answer whose body is JSON text already. */
 export function rawJson(body: Buffer): Answer {
   return { status: 200, contentType: JSON_TYPE, body }
 }

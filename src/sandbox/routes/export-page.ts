@@ -25,7 +25,7 @@ export interface PageInput {
   dataMs: number
 }
 
-/** The requested conversations in request order, without unknown IDs. */
+/** Returns the requested conversations in request order, without unknown IDs. */
 export function selectedPage({ world, agentId, dataMs }: PageInput, convoIds: readonly string[]): ExportPage {
   const found = convoIds.map(id => world.find(agentId, id, dataMs)).filter(index => index !== undefined)
   return { ...billedOf(world, found, dataMs), scanned: found.length, hasMore: false, nextCursor: null }
@@ -50,7 +50,7 @@ export function paginatedPage(input: PageInput): ExportPage | undefined {
   return { ...billedOf(world, indices, dataMs), scanned: seen.length, hasMore, nextCursor }
 }
 
-/** An empty page; the next page begins where this one would have begun. The query's cursor must be valid. */
+/** Returns an empty page; the next page begins where this one would have begun. The query's cursor must be valid. */
 export function deferredPage(input: PageInput): ExportPage {
   const scope = scopeOf(input)
   const { after, stays } = readBookmark(input.query, scope) ?? BEGINNING

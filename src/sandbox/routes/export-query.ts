@@ -56,7 +56,7 @@ export function parseExportQuery(params: URLSearchParams): { query: ExportQuery 
 
 const inMs = (bound: number): number => (bound < FIRST_MS ? bound * SECOND : bound)
 
-/** A bound in seconds covers the entire second: both ends are inclusive, so adjacent windows in seconds leave no gap. */
+/** Returns the last ms of a bound. Seconds count in full: both ends are inclusive, so adjacent windows leave no gap. */
 const lastMsOf = (bound: number): number => (bound < FIRST_MS ? inMs(bound) + SECOND - 1 : bound)
 
 /** Some clients repeat the parameter instead of separating the ids by commas. */

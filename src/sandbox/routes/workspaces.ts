@@ -28,7 +28,7 @@ const Body = z.object({
 /** Usernames of other workspaces on the marketplace; case does not matter. */
 const TAKEN = ['convo-studio', 'nova-labs', 'deskpilot']
 
-/** The answer to a request for another workspace than that of the token; undefined for the right one. */
+/** Returns the answer to a request for another workspace than that of the token; undefined for the right one. */
 function otherWorkspace({ options }: SandboxService, workspaceId: string): Answer | undefined {
   return workspaceId === options.workspaceId ? undefined : fault(403, 'The token belongs to another workspace')
 }
@@ -50,7 +50,7 @@ export function updateWorkspace(service: SandboxService, { ids, body }: RouteReq
   return jsonAnswer({ success: true, message: 'Workspace updated successfully', data: workspaceOf(service) })
 }
 
-/** The fields of section 2.6, which are not all that can be changed. */
+/** Returns the fields of section 2.6, which are not all that can be changed. */
 function workspaceOf({ options, state, conditions }: SandboxService) {
   const [, owner, email] = STAFF[0]!
   const { workspaceName = 'Demo workspace', workspaceEmails = STAFF.map(([, , address]) => address) } = state.workspace
@@ -68,7 +68,7 @@ function workspaceOf({ options, state, conditions }: SandboxService) {
 
 // GET …/crawler/jobs/{jobId}/pages/{pageId} and DELETE …/crawler/jobs/{jobId} (API document, sections 2.9, 4.10 and 4.11).
 
-/** The jobs that callers have not deleted. */
+/** Returns the jobs that callers have not deleted. */
 export const existingJobs = ({ options, state }: SandboxService): CrawlerJob[] =>
   crawlerJobs(options).filter(({ id }) => !state.deletedJobs.has(id))
 
@@ -175,7 +175,7 @@ function crawlerPage(seed: number, workspaceId: string, job: CrawlerJob, number:
   }
 }
 
-/** An error of the proxy, with what a careless library puts into such a message. */
+/** Returns an error of the proxy, with what a careless library puts into such a message. */
 const scrapeError = (site: string, access: string) => ({
   name: 'TimeoutError',
   message: `Navigation to ${site} timed out (proxy http://crawler:${access}@proxy.example.com:8080)`,

@@ -8,7 +8,7 @@ const SHORT = /^conv_([0-9a-f]{8})[0-9a-f]{8}$/
 /** Share of conversations whose ID is not a UUID. */
 const SHORT_SHARE = 0.08
 
-/** The `ID` of the conversation of that index; different for every index below 2^32. */
+/** Returns the `ID` of the conversation of that index; different for every index below 2^32. */
 export function conversationId(seed: number, index: number): string {
   const draw = new Draw(seed, index, PURPOSE.identity)
   const head = scramble(seed, index).toString(16).padStart(8, '0')
@@ -17,7 +17,7 @@ export function conversationId(seed: number, index: number): string {
   return `${head}-${draw.hex(4)}-4${draw.hex(3)}-${variant}${draw.hex(3)}-${draw.hex(12)}`
 }
 
-/** The index of an `ID`; undefined if no conversation can have it. */
+/** Returns the index of an `ID`; undefined if no conversation can have it. */
 export function indexOfConversation(seed: number, id: string): number | undefined {
   const head = (UUID.exec(id) ?? SHORT.exec(id))?.[1]
   if (head === undefined) return undefined
@@ -25,7 +25,7 @@ export function indexOfConversation(seed: number, id: string): number | undefine
   return conversationId(seed, index) === id ? index : undefined
 }
 
-/** A Feistel network over two halves of 16 bits: a bijection, inverted by running the rounds backwards. */
+/** Returns a Feistel network over two halves of 16 bits: a bijection, inverted by running the rounds backwards. */
 function scramble(seed: number, word: number): number {
   let left = word >>> 16
   let right = word & 0xffff

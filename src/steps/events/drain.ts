@@ -211,7 +211,7 @@ export interface SpoolSteps extends IngestSteps {
 /** `eventsCome` returns false once no event has arrived for this long. */
 const COMING_MS = 10 * SECOND
 
-/** The drain steps; concurrent calls run one after the other. */
+/** Returns the drain steps; concurrent calls run one after the other. */
 export function spoolSteps(draining: DrainContext): SpoolSteps {
   let last: Promise<unknown> = Promise.resolve()
   let seenMs = Number.NEGATIVE_INFINITY

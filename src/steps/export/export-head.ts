@@ -17,7 +17,7 @@ import { type Heading, pageHead } from '../page-head.ts'
 
 const inspect = compileInspection(conversation)
 
-/** The `ts` of the records that have a plausible one, ms, in their order. */
+/** Returns the `ts` of the records that have a plausible one, ms, in their order. */
 function timesOf(data: readonly unknown[]): number[] {
   return data.flatMap(record => {
     const ts = (record as { ts?: unknown } | null)?.ts
@@ -41,7 +41,7 @@ function isAskedFor({ fromTs = 0, toTs = Number.POSITIVE_INFINITY }: WindowQuery
   return second >= secondOf(fromTs) && second <= secondOf(toTs)
 }
 
-/** The query as text, for the head. */
+/** Returns the query as text, for the head. */
 export const textQuery = (query: WindowQuery): Record<string, string> =>
   Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
 

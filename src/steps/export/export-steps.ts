@@ -27,7 +27,7 @@ export interface ExportSteps {
 /** Nothing collects pages here: the process that holds the warehouse lists them from the landing. */
 const NOBODY = { add: () => {} }
 
-/** The steps that need no warehouse. The leases of one process share the circuit breaker and the server clock. */
+/** Returns the steps that need no warehouse. The leases of one process share the circuit breaker and the server clock. */
 export function makeExportSteps(workspaceContext: WorkspaceContext): ExportSteps {
   const breaker: CircuitBreaker = newCircuitBreaker()
   let clock: ServerClock | null = null

@@ -45,7 +45,7 @@ interface Past {
   failure?: unknown
 }
 
-/** The answer to a request that brought no conversation. `scanned`: 0 says that the vendor does not have the id. */
+/** Returns the answer to a request that brought no conversation. `scanned`: 0 says that the vendor does not have the id. */
 const emptyAnswer = (exchange: Exchange, scanned: number | null): ExportAnswer => ({
   exchange,
   invalidUtf8: false,
@@ -116,14 +116,14 @@ export async function recoverFailedPage(failed: FailedPage): Promise<Past> {
 const isComplete = ({ code, facts, exchange }: VendorError): boolean =>
   exchange?.status === 200 && facts.reason === undefined && (code === 'API_NOT_JSON' || code === 'API_PROTOCOL')
 
-/** The window with a smaller next page; null where the page was of one conversation. */
+/** Returns the window with a smaller next page; null where the page was of one conversation. */
 function withSmaller(failed: FailedPage, isNew: boolean): WindowProgress | null {
   const { progress, query } = failed
   if (!query.convoIds) return withSmallerPages(progress, failureOf(failed), isNew)
   return query.convoIds.length > 1 ? withFewerIds(progress, query.convoIds.length) : null
 }
 
-/** The failure of a window by id: its ids are requested again by the next sync. */
+/** Returns the failure of a window by id: its ids are requested again by the next sync. */
 export const selectionFails = (why: string): ConvohouseError =>
   new ConvohouseError('API_PROTOCOL', { what: `Conversations could not be requested by their IDs: ${why}` })
 

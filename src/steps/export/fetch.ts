@@ -118,7 +118,7 @@ async function keepBytes(fetching: Fetching, agentId: string, error: unknown): P
 /** True for a 200 that cannot be read: it may hold billed conversations, so its bytes are kept. */
 const mayBeBilled = (error: unknown): boolean => error instanceof VendorError && error.exchange?.status === 200
 
-/** The failure of a lease; null where the lease only ran out of requests. */
+/** Returns the failure of a lease; null where the lease only ran out of requests. */
 function leaseFailure(fetching: Fetching, error: unknown): Failure | null {
   if (isCode(error, 'HOUR_SPENT')) return null
   const failure = failureOf(error)
@@ -339,7 +339,7 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
   return outcomeOf(start, progress, used, failure)
 }
 
-/** The limit of the window's next page under this lease. */
+/** Returns the limit of the window's next page under this lease. */
 const limitOf = (fetching: Fetching, progress: WindowProgress, grant: Grant): number =>
   largestPage(progress, grant.limit, fetching.clock.at(fetching.now()))
 

@@ -94,7 +94,7 @@ export async function heldUntilMs(
   return lastMs > now() ? lastMs : null
 }
 
-/** The same for one lease that was given up. A lease that is not in the log never starts, because its worker first checks that it is held. */
+/** Returns the same for one lease that was given up. A lease that is not in the log never starts, because its worker first checks that it is held. */
 export async function leaseHeldUntilMs(
   reading: LeaseReader,
   lease: HeldLease,

@@ -84,8 +84,8 @@ function starredIn(pages: ResourceListing['pages']): Set<string> | null {
 const IN_ENTRY = /^(\w+\[\d+\])\./
 
 /**
- * A page without the entries of earlier pages, whose digests are in `seen`. The vendor repeats starred agents on every page: with five
- * thousand agents these repeats were nine tenths of all bytes.
+ * Returns a page without the entries of earlier pages, whose digests are in `seen`. The vendor repeats starred agents
+ * on every page: with five thousand agents these repeats were nine tenths of all bytes.
  */
 function withoutRepeats(
   { answer: { parsed, droppedPaths } }: ResourceListing['pages'][number],
@@ -117,7 +117,7 @@ function withoutRepeats(
   }
 }
 
-/** The digest in the name of the newest listing that landed completely; the first page lands last. */
+/** Returns the digest in the name of the newest listing that landed completely; the first page lands last. */
 async function landedDigest(dependencies: Pick<StepsDependencies, 'landing'>): Promise<string | null> {
   const listings = (await dependencies.landing.list(AGENTS.stream)).filter(
     ({ sequence, window }) => sequence === 1 && window.includes(`-${AGENTS.landedAs}-`),

@@ -44,7 +44,7 @@ export interface ResourcePage {
   starredIds?: readonly string[]
 }
 
-/** The pages of an answer, without their secrets. */
+/** Returns the pages of an answer, without their secrets. */
 export const pagesOf = (resource: DeclaredResource, { pages }: Pick<ResourceListing, 'pages'>): ResourcePage[] =>
   pages.map(({ answer: { receipt, parsed, query, droppedPaths } }) => ({
     receipt,
@@ -109,7 +109,7 @@ export async function landPages(
 const joined = (ids: readonly string[]): string =>
   ids.length === 1 ? ids[0]! : ids.map(id => encodeURIComponent(id)).join('/')
 
-/** The requested id in a page's head: that of the record or its parent, and the agent if the record has an id of its own beside it. */
+/** Returns the requested id in a page's head: that of the record or its parent, and the agent if the record has an id of its own beside it. */
 function requestedIdOf(
   { record, ids: own }: DeclaredResource,
   ids: readonly string[],
@@ -119,6 +119,6 @@ function requestedIdOf(
   return { requestedAgentId: ids[0]!, requestedId: joined(ids.slice(1)) }
 }
 
-/** The name, without the time, of the window that answers a request by ids. */
+/** Returns the name, without the time, of the window that answers a request by ids. */
 export const windowName = ({ landedAs }: DeclaredResource, ids: readonly string[]): string =>
   ids.length === 0 ? landedAs : `${landedAs}-${caselessPathSegment(joined(ids))}`

@@ -69,8 +69,8 @@ export async function fetchResources(fetching: ResourceFetching, only?: readonly
 }
 
 /**
- * The number of requests that a sync of these agents would make now, at least: lists may have several pages. Agents that are not stored yet
- * count, too.
+ * Returns the number of requests that a sync of these agents would make now, at least: lists may have several pages.
+ * Agents that are not stored yet count, too.
  */
 export async function countDue(
   fetching: ResourceFetching,
@@ -135,7 +135,7 @@ async function fetchOne(
   return answer.pages[0]?.answer.envelope !== null
 }
 
-/** The ids of a resource for which requests are due. Those whose own record is due come first. */
+/** Returns the ids of a resource for which requests are due. Those whose own record is due come first. */
 async function dueIds(
   fetching: ResourceFetching,
   resource: DeclaredResource,
@@ -190,7 +190,7 @@ async function usableIds(
   )
 }
 
-/** The ids of paths in a setting. */
+/** Returns the ids of paths in a setting. */
 const configuredIds = (setting: readonly string[] | IdsByOwner): string[][] =>
   isList(setting)
     ? setting.map(id => [id])

@@ -40,7 +40,7 @@ export function withUnloaded(
   return all
 }
 
-/** The newest `ts` in the pages of an agent that has passed, ms. */
+/** Returns the newest `ts` in the pages of an agent that has passed, ms. */
 function newestTsMs(pages: readonly LoadablePage[], agentId: string, { latestMs }: ClockReading): number {
   const facts = pages.flatMap(({ head }) => (head.facts?.window.agentId === agentId ? [head.facts] : []))
   const times = facts.flatMap(({ firstTsMs, lastTsMs }) => [firstTsMs ?? 0, lastTsMs ?? 0])

@@ -139,7 +139,7 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
   return wanted.length === 0 ? agents : agents.filter(agent => wanted.includes(agent.agentId))
 }
 
-/** The agents that the request selects; resting ones only by name. @throws AGENT_UNKNOWN for an agent that the workspace does not have */
+/** Returns the agents that the request selects; resting ones only by name. @throws AGENT_UNKNOWN for an agent that the workspace does not have */
 async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<Agents> {
   const { agents: all, resting, ...listing } = await agentsNow(fetching)
   const refreshed = (refresh?.ids ?? []).map(([agentId]) => agentId)
@@ -233,7 +233,7 @@ function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
   return mode === 'full' ? { kind: 'full', agents } : { kind: 'incremental' }
 }
 
-/** The flags that continue a full export: any others begin a new one, which bills everything again. */
+/** Returns the flags that continue a full export: any others begin a new one, which bills everything again. */
 const flagsOf = ({ agents, fromSec, untilMs }: FullExport): string =>
   [
     ...agents.map(agentId => ` --agent ${agentId}`),

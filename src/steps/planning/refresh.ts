@@ -33,7 +33,7 @@ function without(keys: readonly ConversationKey[], others: readonly Conversation
   return keys.filter(key => !left.has(textOf(key)))
 }
 
-/** The requested conversations, minus those that this request exported before it was planned again. */
+/** Returns the requested conversations, minus those that this request exported before it was planned again. */
 async function namedIds({ dependencies, request }: RefreshContext): Promise<ConversationKey[]> {
   const { refresh, exporting } = request
   const named = conversationKeys(refresh?.ids ?? [])

@@ -63,7 +63,7 @@ export interface LoggedChange {
   areNew?: boolean
 }
 
-/** SELECT of the entries (table_name, key, partition_before, op) of a change. */
+/** Returns the SELECT of the entries (table_name, key, partition_before, op) of a change. */
 const entriesOf = (published: PublishedTable, { keys, areNew }: Omit<LoggedChange, 'table'>): string =>
   areNew
     ? `SELECT ${quoteText(published.table)} AS table_name, ${keyList(published, 'k')} AS key, NULL::DATE AS partition_before, 'insert' AS op FROM (${keys}) k`

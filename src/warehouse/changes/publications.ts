@@ -3,7 +3,7 @@ import { DAY } from '../../core/time.ts'
 import { iso, type Writer } from '../connection.ts'
 import type { Watermark } from './log-changes.ts'
 
-/** The name of a target among the consumers of the change log. */
+/** Returns the name of a target among the consumers of the change log. */
 export const consumerOf = (target: string): string => `${CONSUMER_PREFIX}${target}`
 
 export const CONSUMER_PREFIX = 'target/'

@@ -54,7 +54,7 @@ const published = (record: RecordType): PublishedTable => {
 
 export const PUBLISHED_TABLES: readonly PublishedTable[] = [...RECORD_TYPES.map(published), OBSERVATIONS]
 
-/** A mart, which consumers copy like a table. */
+/** Returns a mart, which consumers copy like a table. */
 export const publishedMart = ({ name, grain, publishedBy, month, columns }: Mart): PublishedTable => ({
   table: `marts.${name}`,
   children: [],
@@ -66,7 +66,7 @@ export const publishedMart = ({ name, grain, publishedBy, month, columns }: Mart
   timeColumn: month,
 })
 
-/** The published table of that name, or mart of that name with its schema. */
+/** Returns the published table of that name, or mart of that name with its schema. */
 export const publishedTable = (name: string): PublishedTable | undefined =>
   name.startsWith('marts.')
     ? marts()
@@ -78,7 +78,7 @@ export const publishedTable = (name: string): PublishedTable | undefined =>
 export const isPublished = (name: string): boolean =>
   PUBLISHED_TABLES.some(({ table, children }) => table === name || children.includes(name))
 
-/** SQL condition: rows `a` and `b` have the same key. */
+/** Returns an SQL condition: rows `a` and `b` have the same key. */
 export const sameKeys = ({ key }: PublishedTable, a: string, b: string): string =>
   sameKey(
     key.map(({ name }) => name),
@@ -86,13 +86,15 @@ export const sameKeys = ({ key }: PublishedTable, a: string, b: string): string 
     b,
   )
 
-/** SQL of the first day of the UTC month of row `t`; NULL where it has no time. Via DATE, whose range includes the month of every time. */
+/**
+ * Returns the SQL of the first day of the UTC month of row `t`; NULL where it has no time. Via DATE, whose range includes the month of every time.
+ */
 export function partitionOf({ table, timeColumn }: PublishedTable, t: string): string {
   if (timeColumn === null) return 'NULL::DATE'
   const time = `${t}.${timeColumn}`
   return `date_trunc('month', ${table.startsWith('marts.') ? time : utcDay(time)})::DATE`
 }
 
-/** SQL of the key of row `t` as `_changes` stores it. */
+/** Returns the SQL of the key of row `t` as `_changes` stores it. */
 export const keyList = ({ key }: PublishedTable, t: string): string =>
   `[${key.map(({ name, sqlType }) => `${t}.${quoteName(name)}${sqlType === 'VARCHAR' ? '' : '::VARCHAR'}`).join(', ')}]`

@@ -87,13 +87,13 @@ const entriesOf = ({ table }: PublishedTable, { from, to }: Span): string =>
 const keyColumns = ({ key }: PublishedTable): string =>
   key.map(({ name, sqlType }, index) => `key[${index + 1}]::${sqlType} AS ${quoteName(name)}`).join(', ')
 
-/** SELECT of the keys that changed, each once, as the table's key columns. */
+/** Returns the SELECT of the keys that changed, each once, as the table's key columns. */
 export const changedKeys = (published: PublishedTable, span: Span): string =>
   `SELECT DISTINCT ${keyColumns(published)} ${entriesOf(published, span)}`
 
 /**
- * SELECT of the partitions that rows were in before they changed, as `partition_before` beside the key columns. NULL: rows without a time.
- * Entries of new rows are left out: they were in none.
+ * Returns the SELECT of the partitions that rows were in before they changed, as `partition_before` beside the key
+ * columns. NULL: rows without a time. Entries of new rows are left out: they were in none.
  */
 export const earlierPartitions = (published: PublishedTable, span: Span): string =>
   `SELECT DISTINCT ${keyColumns(published)}, partition_before ${entriesOf(published, span)} AND (partition_before IS NOT NULL OR op <> 'insert')`

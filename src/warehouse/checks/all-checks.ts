@@ -66,7 +66,7 @@ const childrenHaveRecords = (layout: Layout): Check => {
   })
 }
 
-/** The key columns of a mart identify a row. */
+/** Returns the key columns of a mart identify a row. */
 const martChecks = (): Check[] =>
   marts().map(({ name, grain, columns }) => {
     const isPersonal = (key: string): boolean => columns.find(column => column.name === key)!.pii !== 'none'
@@ -84,7 +84,7 @@ const martChecks = (): Check[] =>
     }
   })
 
-/** The checks of convohouse itself, by name. */
+/** Returns the checks of convohouse itself, by name. */
 export async function warehouseChecks(): Promise<Check[]> {
   const bundled = sqlFiles('checks').map(file => declaredCheck(file, false))
   return [...bundled, ...recordChecks(), ...martChecks()].sort(byName)
@@ -102,7 +102,7 @@ const invalid = (name: string, problem: string): Check => ({
   problem,
 })
 
-/** The checks of a folder. A file or folder that cannot be read is a check that reports it. */
+/** Returns the checks of a folder. A file or folder that cannot be read is a check that reports it. */
 async function ownChecks(folder: string): Promise<Check[]> {
   const files = await ownSqlFiles(folder).catch(error => diskErrorText(error))
   if (typeof files === 'string') return [invalid('checks', `the folder ${folder} cannot be read: ${files}`)]

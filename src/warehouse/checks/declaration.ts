@@ -67,7 +67,7 @@ function problemOf(header: SqlHeader): string | undefined {
     : `\`key\` names ${other}; the key columns of ${table} are ${columns.join(', ')}`
 }
 
-/** The check that a file declares; with a `problem` if its header is invalid. */
+/** Returns the check that a file declares; with a `problem` if its header is invalid. */
 export function declaredCheck({ name, sql }: SqlFile, isOwn: boolean): Check {
   const header = readHeader(sql, SETTINGS)
   const problem = problemOf(header)

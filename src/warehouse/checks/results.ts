@@ -28,14 +28,14 @@ const STORED = `SELECT name, about, table_name AS "table", severity, blocks, out
   duration_ms::DOUBLE AS "durationMs", epoch, seq::DOUBLE AS seq
   FROM _checks ORDER BY name`
 
-/** The stored results, by name. */
+/** Returns the stored results, by name. */
 export const storedResults = async ({ rows }: Reader): Promise<StoredResult[]> =>
   (await rows<StoredRow>(STORED)).map(({ examples, ...row }) => ({
     ...row,
     examples: JSON.parse(examples) as ExampleKey[],
   }))
 
-/** The checks that stop the publication of a table, by table. */
+/** Returns the checks that stop the publication of a table, by table. */
 export async function blockedTables({ rows }: Reader): Promise<Map<string, string[]>> {
   const failed = await rows<{ name: string; table_name: string }>(
     `SELECT name, table_name FROM _checks WHERE blocks AND outcome = 'failed' ORDER BY name`,
@@ -50,7 +50,7 @@ export interface Ran extends CheckResult {
   check: Check
 }
 
-/** The result to store after a run. */
+/** Returns the result to store after a run. */
 export const resultOf = (
   { check: { name, about, table, severity, blocks }, ...found }: Ran,
   { nowMs, epoch, seq }: { nowMs: number; epoch: string; seq: number },

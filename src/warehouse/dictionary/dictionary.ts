@@ -57,7 +57,7 @@ const COLUMN = /^ {2}"?(\w+)"? (\w+(?:\[\])?)(?: NOT NULL)?,?$/
 const PII = / \(PII: (\w+)\)/
 
 /**
- * The tables that the files of `sql/meta` create, in their order. A comment before a table or a column describes it:
+ * Returns the tables that the files of `sql/meta` create, in their order. A comment before a table or a column describes it:
  *
  *   -- What a row of the table is.
  *   CREATE TABLE _name (
@@ -86,7 +86,7 @@ function metaTables(sql: string): DescribedTable[] {
   return tables
 }
 
-/** The view of a file of `sql/views`, whose header begins with its name. */
+/** Returns the view of a file of `sql/views`, whose header begins with its name. */
 function viewOf({ name, sql }: SqlFile): DescribedTable {
   const { about, fields } = readHeader(sql, ['Columns'])
   const columns = fields.get('Columns')!.map((line): DescribedColumn => {
@@ -113,7 +113,7 @@ export interface Comments {
   columns: Record<string, string>
 }
 
-/** The comments of a table or view; null for one that the dictionary does not have. */
+/** Returns the comments of a table or view; null for one that the dictionary does not have. */
 export async function commentsOf(name: string): Promise<Comments | null> {
   const described = (await describedTables()).find(table => table.name === name)
   if (!described) return null

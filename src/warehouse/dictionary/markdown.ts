@@ -50,7 +50,7 @@ const section = ({ name, kind, about, example, columns }: DescribedTable): strin
     ...columns.map(columnLine),
   ].join('\n')
 
-/** The page `docs/data-dictionary.md`. */
+/** Returns the page `docs/data-dictionary.md`. */
 export async function dictionaryPage(): Promise<string> {
   const sections = (await describedTables()).map(section)
   return `${[
@@ -66,7 +66,7 @@ export async function dictionaryPage(): Promise<string> {
   ].join('\n')}\n`
 }
 
-/** The page `docs/er-diagram.md`. */
+/** Returns the page `docs/er-diagram.md`. */
 export const diagramPage = (): string =>
   `${[
     '# How the tables refer to each other',
@@ -103,7 +103,7 @@ const hasKey = (entity: Entity, key: readonly string[]): boolean =>
 
 const isSame = (a: readonly string[], b: readonly string[]): boolean => a.join() === b.join()
 
-/** The entities that one refers to: it has their key columns. Left out are those that another of them refers to by the same columns. */
+/** Returns the entities that one refers to: it has their key columns. Left out are those that another of them refers to by the same columns. */
 function references(entity: Entity, all: readonly Entity[]): Entity[] {
   // The first of the tables with the same key, such as events and the tables of their types, is the one to refer to.
   const firsts = all.filter(({ key }, at) => all.findIndex(other => isSame(other.key, key)) === at)
@@ -141,7 +141,7 @@ function recordsDiagram(entities: readonly Entity[]): Diagram {
   return { title: 'Records', mermaid: ['erDiagram', ...lines].join('\n') }
 }
 
-/** The child tables of one record type, and what they refer to besides their record. */
+/** Returns the child tables of one record type, and what they refer to besides their record. */
 function childrenDiagram(layout: Layout, entities: readonly Entity[]): Diagram {
   const { record, key, children } = layout
   const parent = { ...entityOf(layout), columns: keyColumns(key) }
@@ -159,7 +159,7 @@ function childrenDiagram(layout: Layout, entities: readonly Entity[]): Diagram {
 /** Marts that others refer to: by the columns of their keys, or by others that a mart declares. */
 const isReferred = ({ name }: Mart): boolean => name.startsWith('dim_') || name === 'fct_conversations'
 
-/** The marts as a star: facts and daily figures with the dimensions that they join. */
+/** Returns the marts as a star: facts and daily figures with the dimensions that they join. */
 function martsDiagram(): Diagram {
   const all = marts().map(mart => ({ mart, entity: { table: mart.name, key: mart.grain, columns: mart.columns } }))
   const lines = all.flatMap(({ mart: { name, joins }, entity }) => {

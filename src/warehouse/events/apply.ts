@@ -103,7 +103,7 @@ async function writeEvents(context: EventContext, events: readonly IncomingEvent
 /** `_quarantine` names an event by its file in the spool, and its id in `webhook_events`. */
 const quarantinedAs = (file: string, id: string): string => `${file}#${id}`
 
-/** The id of a quarantined event, from its file in `_quarantine`. */
+/** Returns the id of a quarantined event, from its file in `_quarantine`. */
 export const quarantinedEvent = (file: string): string => file.slice(file.lastIndexOf('#') + 1)
 
 /** Stores an event that could not be loaded completely. */
@@ -194,7 +194,7 @@ export interface PayloadAddress {
   offset: number
 }
 
-/** The address of an event's payload; undefined where the event is unknown or its payload is lost. */
+/** Returns the address of an event's payload; undefined where the event is unknown or its payload is lost. */
 export async function payloadAddress(
   writer: Pick<Writer, 'rows'>,
   workspaceId: string,

@@ -71,19 +71,19 @@ async function stageTouched(writer: Writer, events: readonly ConversationEvent[]
   )
 }
 
-/** The part of the record that an event carries (`lightConvoData`); null if it carries none. */
+/** Returns the part of the record that an event carries (`lightConvoData`); null if it carries none. */
 function lightOf({ type, payload }: IncomingEvent): Record<string, unknown> | null {
   const light = payload.lightConvoData
   return type?.reportsConversation === true && isObject(light) ? light : null
 }
 
-/** The record's last change as the event reports it, ms; null if it lies after the event (as in the macro `changed_at` for exports). */
+/** Returns the record's last change as the event reports it, ms; null if it lies after the event (as in the macro `changed_at` for exports). */
 function modifiedMs(light: Record<string, unknown> | null, { createdMs }: IncomingEvent): number | null {
   const ms = timeOf(light?.lastModified)
   return ms !== null && ms <= createdMs + MAX_CLOCK_SKEW_MS ? ms : null
 }
 
-/** The patch that an event carries. The conversation's id comes from the event, whatever `ID` the carried record has. */
+/** Returns the patch that an event carries. The conversation's id comes from the event, whatever `ID` the carried record has. */
 function patchesOf(event: ConversationEvent): Patch[] {
   const { conversation, createdMs, payload, write } = event
   const light = lightOf(event)

@@ -49,7 +49,7 @@ const TYPES: ReadonlyMap<string, EventType> = new Map(EVENT_TYPES.map(type => [t
  */
 const AHEAD_MS = DAY
 
-/** A time given as a number or its text, ms; null if it is neither. */
+/** Returns a time given as a number or its text, ms; null if it is neither. */
 export function timeOf(raw: unknown): number | null {
   const given = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
   return typeof given === 'number' ? readTime(given).ms : null
@@ -61,7 +61,7 @@ function createdOf(raw: unknown, receivedMs: number): Pick<IncomingEvent, 'creat
   return { createdMs: Math.floor(isDated ? ms : receivedMs), isDated }
 }
 
-/** An id as text; null if there is none. */
+/** Returns an id as text; null if there is none. */
 export function idOf(value: unknown): string | null {
   if (value instanceof ExactNumber) return value.text
   if (typeof value === 'number') return String(value)

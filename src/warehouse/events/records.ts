@@ -19,7 +19,7 @@ export interface EventRecord extends Omit<CoercedRecord, 'record'> {
   record: string
 }
 
-/** The records of these events by type, in the order in which they are written. */
+/** Returns the records of these events by type, in the order in which they are written. */
 export function recordsOf(events: readonly IncomingEvent[]): [type: RecordType, records: EventRecord[]][] {
   const own = [...OWN_RECORDS].map(([name, type]): [RecordType, EventRecord[]] => [
     type,
@@ -37,7 +37,7 @@ export function recordsOf(events: readonly IncomingEvent[]): [type: RecordType, 
   return all.filter(([, records]) => records.length > 0)
 }
 
-/** The event's row in `webhook_events` alone. */
+/** Returns the event's row in `webhook_events` alone. */
 export function eventRecord(event: IncomingEvent): EventRecord[] {
   const { id, typeName, receivedMs, payload, removed, file, offset } = event
   const { createdAt, agentId, convoId, organisationId, clientId } = payload
@@ -64,7 +64,7 @@ function resourceOf({ type, payload }: IncomingEvent): Record<string, unknown> |
   return Object.fromEntries(fields.map(field => [field, payload[field]]))
 }
 
-/** A conversation's transcript or model history. None unless the value is a list: any other value would replace a stored list. */
+/** Returns a conversation's transcript or model history. None unless the value is a list: any other value would replace a stored list. */
 function listRecord(type: RecordType, key: string, event: IncomingEvent): EventRecord[] {
   const { payload, conversation } = event
   const list = payload[key]
@@ -76,7 +76,7 @@ function listRecord(type: RecordType, key: string, event: IncomingEvent): EventR
   })
 }
 
-/** The coerced record; none if it has no id. */
+/** Returns the coerced record; none if it has no id. */
 function coerced(type: RecordType, event: IncomingEvent, record: Record<string, unknown>): EventRecord[] {
   const found = coerceRecord(type, record)
   if (found === null) return []

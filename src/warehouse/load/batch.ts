@@ -105,7 +105,7 @@ export async function readCoerced(context: LoadContext, record: RecordType, page
   return found
 }
 
-/** The page with the elements of `reasons` moved to the unreadable ones. */
+/** Returns the page with the elements of `reasons` moved to the unreadable ones. */
 export function withQuarantined(found: CoercedPage, reasons: ReadonlyMap<number, string>): CoercedPage {
   const quarantined = found.records.filter(({ element }) => reasons.has(element))
   const unreadable = quarantined.map(({ element }) => ({ element, reason: reasons.get(element)! }))
@@ -129,7 +129,7 @@ const unverifiedPages = ({ files }: Batch): LoadablePage[] =>
 
 type PageLocation = Pick<StageSource, 'file' | 'bundledPage'>
 
-/** The file from which DuckDB reads each page, by the page's address. */
+/** Returns the file from which DuckDB reads each page, by the page's address. */
 async function locate(context: LoadContext, pages: readonly LoadablePage[]): Promise<Map<string, PageLocation>> {
   const files = await context.pageFiles(pages.map(({ address }) => address))
   return new Map(

@@ -104,7 +104,7 @@ export const quarantine = (
     })),
   )
 
-/** A second as the text of a TIMESTAMPTZ; null stays null. */
+/** Returns a second as the text of a TIMESTAMPTZ; null stays null. */
 const atSecond = (second: number | null | undefined): string | null => (second == null ? null : iso(second * 1_000))
 
 const windowRow = (workspaceId: string, progress: WindowProgress): Row => ({

@@ -38,13 +38,13 @@ interface RecordText {
   text: string
 }
 
-/** The text of each record of a page's body, without a byte order mark, and with U+FFFD in place of bytes that are not UTF-8. */
+/** Returns the text of each record of a page's body, without a byte order mark, and with U+FFFD in place of bytes that are not UTF-8. */
 function recordTexts(record: RecordType, body: Uint8Array): RecordText[] {
   const all = new TextDecoder().decode(body)
   return envelopeOf(record).flatMap(list => elementTexts(all, [list]).map(text => ({ list, text })))
 }
 
-/** The bytes of the record at position `element` (from 1) as they landed; undefined if the page has none there. */
+/** Returns the bytes of the record at position `element` (from 1) as they landed; undefined if the page has none there. */
 export function landedRecord(record: RecordType, body: Uint8Array, element: number): Uint8Array | undefined {
   // One character per byte, so any bytes come out unchanged.
   const text = Buffer.from(body).toString('latin1')

@@ -85,7 +85,7 @@ export const coercedFindings = (
 /** The path in `_issues` of a finding about a whole listing. */
 export const LISTING_PATH = '(listing)'
 
-/** The issue of a listing that may be incomplete. */
+/** Returns the issue of a listing that may be incomplete. */
 export const cutOffIssue = (record: RecordType, why: string): Issue & Counted => ({
   path: LISTING_PATH,
   issue: `may be cut off: ${why}`,

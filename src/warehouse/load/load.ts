@@ -218,13 +218,13 @@ export const NOT_ANALYZED: ReadonlySet<string> = new Set(
   'lastModified lastViewed funnelLastEvaluated pendingAiReplyAt isTyping'.split(' '),
 )
 
-/** The keys of two records whose values differ, sorted. A missing value equals null. */
+/** Returns the keys of two records whose values differ, sorted. A missing value equals null. */
 const changedKeys = (before: Json, after: Json): string[] =>
   [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .filter(key => !NOT_ANALYZED.has(key) && canonicalJson(before[key] ?? null) !== canonicalJson(after[key] ?? null))
     .sort()
 
-/** The records of a landed page, by id. */
+/** Returns the records of a landed page, by id. */
 async function recordsIn({ readBody }: LoadContext, address: string): Promise<Map<string, Json>> {
   const { data } = JSON.parse(new TextDecoder().decode(await readBody(address))) as { data: (Json | null)[] }
   return new Map(data.flatMap(record => (record?.ID == null ? [] : [[String(record.ID), record] as const])))

@@ -60,8 +60,8 @@ async function deleteReplaced(writer: Writer, { layout, workspaceId }: MergeOpti
 }
 
 /**
- * The child tables that the staged records may have rows of. Planning an INSERT takes four milliseconds, and a few records have rows of few of
- * the eighteen child tables of conversations: this query halved the time of loading one.
+ * Returns the child tables that the staged records may have rows of. Planning an INSERT takes four milliseconds, and a few
+ * records have rows of few of the eighteen child tables of conversations: this query halved the time of loading one.
  */
 async function childrenWithRows(writer: Writer, { children }: Layout): Promise<ChildTable[]> {
   if (children.length === 0) return []
@@ -148,7 +148,7 @@ export async function mergeStage(
   await insertRows(writer, options, { last, replaces: replaced > 0 })
 }
 
-/** The highest number in use, in the open warehouse or in the attached `schema`; 0 for a table without numbers. */
+/** Returns the highest number in use, in the open warehouse or in the attached `schema`; 0 for a table without numbers. */
 export async function lastNumber(writer: Writer, layout: Layout, schema?: string): Promise<number> {
   if (!isNumbered(layout)) return 0
   const table = schema === undefined ? layout.record.table : `${schema}.${layout.record.table}`
@@ -159,7 +159,7 @@ export async function lastNumber(writer: Writer, layout: Layout, schema?: string
 /** SELECT list of a table's rows with numbers after `last`, which is 0 for a table without numbers. */
 export const renumbered = (last: number): string => (last === 0 ? '*' : `* REPLACE (_record + ${last} AS _record)`)
 
-/** The layout that table `name` belongs to, if its records are numbered. */
+/** Returns the layout that table `name` belongs to, if its records are numbered. */
 export const numberedLayoutOf = (name: string): Layout | undefined =>
   RECORD_TYPES.map(record => layoutOf(record)).find(
     layout => isNumbered(layout) && tablesOf(layout).some(table => table.name === name),

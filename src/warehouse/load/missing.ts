@@ -20,7 +20,7 @@ function begunMs(pages: readonly LoadablePage[], { head }: LoadablePage): number
 
 type Absence = Pick<Row, 'record' | 'owner' | 'id'> & { beforeMs: number; asOfMs?: number; verdict?: string }
 
-/** The absences for which a page is evidence. */
+/** Returns the absences for which a page is evidence. */
 function absencesOf(pages: readonly LoadablePage[], page: LoadablePage, mirrorLagMs: number): Absence[] {
   const { place, facts, goneAgentId, sentAtServerMs: sentMs } = page.head
   if (goneAgentId !== undefined) return [{ record: AGENTS.record.table, owner: '', id: goneAgentId, beforeMs: sentMs }]

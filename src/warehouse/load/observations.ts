@@ -46,7 +46,7 @@ export async function observeExports(writer: Writer, options: { layout: Layout; 
     FROM ${STAGE} s`)
 }
 
-/** An observation that shares its time with a stored one belongs to the same partition, so stored ones need not be looked up. */
+/** Logs observations as new without looking up stored ones: equal keys are always in the same partition. */
 const logObservations = (writer: Writer, keys: string): Promise<void> =>
   logChanges(writer, { table: OBSERVATIONS.table, keys, areNew: true })
 

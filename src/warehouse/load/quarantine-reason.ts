@@ -24,12 +24,12 @@ export class LoadFault extends Error {}
 
 const messageOf = (error: unknown): string => String((error as Error)?.message ?? error)
 
-/** The column at fault, which DuckDB names in the errors of many casts. */
+/** Returns the column at fault, which DuckDB names in the errors of many casts. */
 function columnOf(message: string, columns: ReadonlySet<string>): string | undefined {
   return [...message.matchAll(/source column "?(\w+)"?/g)].map(match => match[1]!).findLast(name => columns.has(name))
 }
 
-/** An error's text without any value of a record. `columns` are the column names that it may contain. */
+/** Returns an error's text without any value of a record. `columns` are the column names that it may contain. */
 export function safeReason(error: unknown, columns: ReadonlySet<string> = new Set()): string {
   const message = messageOf(error)
   if (error instanceof LoadFault) return message
@@ -40,7 +40,7 @@ export function safeReason(error: unknown, columns: ReadonlySet<string> = new Se
   return column === undefined ? kind : `${kind} in column ${column}`
 }
 
-/** The error with its text made safe and its stack trace kept. */
+/** Returns the error with its text made safe and its stack trace kept. */
 function safeCause(error: unknown): Error {
   const text = safeReason(error)
   const places = error instanceof Error ? (error.stack ?? '').split('\n').filter(line => /^\s+at /.test(line)) : []
@@ -60,7 +60,7 @@ export const isAboutThisRecord = (error: unknown, bytes: number): boolean =>
 export const columnsOf = (record: RecordType): ReadonlySet<string> =>
   new Set(tablesOf(layoutOf(record)).flatMap(table => table.columns.map(column => column.name)))
 
-/** The error of a landed file that could not be loaded. */
+/** Returns the error of a landed file that could not be loaded. */
 export const loadError = (file: string, cause: unknown): ConvohouseError =>
   cause instanceof ConvohouseError
     ? cause

@@ -28,7 +28,7 @@ const MAXIMUM_OBJECT_BYTES = 16 * 1024 * 1024
 
 const text = (value: string | null): string => `${value === null ? 'NULL' : quoteText(value)}::VARCHAR`
 
-/** A source without its records, as an SQL struct. */
+/** Returns a source without its records, as an SQL struct. */
 const sourceStruct = ({ agentId, asOfMs, fetchedMs, kind }: StageSource, id: number): string =>
   `{id: ${id}, agent_id: ${text(agentId)}, as_of: TIMESTAMPTZ '${iso(asOfMs)}', fetched_at: TIMESTAMPTZ '${iso(fetchedMs)}', kind: ${text(kind)}}`
 

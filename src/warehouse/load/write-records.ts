@@ -35,7 +35,7 @@ export async function stageRecords(
   return resolveVersions(writer, options)
 }
 
-/** A landed file that is cut off after its head is still valid gzip, from which DuckDB silently reads no records. */
+/** Throws if records are missing: DuckDB silently reads none from a file that was cut off after its head. */
 async function assertStaged(writer: Writer, records: number): Promise<void> {
   const [row] = await writer.rows<{ n: string }>('SELECT count(*) AS n FROM incoming')
   if (Number(row?.n) !== records) throw new LoadFault(`${records} records were expected, and ${row?.n} could be read`)

@@ -16,7 +16,7 @@ export const LAYOUT = 1
 
 type ReadRows = <R>(sql: string) => Promise<R[]>
 
-/** The layout of a warehouse; null for a new file; 0 for one that has tables and does not say. */
+/** Returns the layout of a warehouse; null for a new file; 0 for one that has tables and does not say. */
 async function layoutOfFile(rows: ReadRows): Promise<number | null> {
   const [found] = await rows<{ any: boolean; known: boolean | null }>(
     `SELECT count(*) > 0 AS any, bool_or(table_name = '_layout') AS known FROM duckdb_tables()
@@ -49,7 +49,7 @@ async function columnsByTable(writer: Writer): Promise<Map<string, Set<string>>>
 
 const catalogTables = (): Table[] => RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record)))
 
-/** The hash of everything that an opening creates besides the files of `sql/meta`. */
+/** Returns the hash of everything that an opening creates besides the files of `sql/meta`. */
 const definition = (): string =>
   createHash('sha256')
     .update(

@@ -43,7 +43,7 @@ const isOfConversation = ({ key }: PublishedTable): boolean => key.some(({ name 
 const ownKeys = (table: string, columns: string): string =>
   `SELECT ${columns} FROM erased WHERE table_name = ${quoteText(table)}`
 
-/** SELECT of the keys of a table's rows that are erased. */
+/** Returns the SELECT of the keys of a table's rows that are erased. */
 function erasedKeys(published: PublishedTable, workspaceId: string): string {
   const { table, key } = published
   const here = `workspace_id = ${quoteText(workspaceId)}`

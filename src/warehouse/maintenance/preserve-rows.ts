@@ -39,7 +39,7 @@ export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T
 
 const oneOf = (ids: readonly string[]): string => `workspace_id IN (${ids.map(quoteText).join(', ')})`
 
-/** Columns that a table has in both files. A column that the catalog no longer declares is only in the older one. */
+/** Returns the columns that a table has in both files. A column that the catalog no longer declares is only in the older one. */
 async function sharedColumns(from: Writer, table: string): Promise<string> {
   const columns = await from.rows<{ name: string }>(`SELECT column_name AS name FROM duckdb_columns()
     WHERE table_name = ${quoteText(table)} AND database_name IN (current_database(), '${REBUILT}') GROUP BY ALL HAVING count(*) = 2`)

@@ -5,7 +5,7 @@ import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
 import { byIds, columnsRead, created, emptyTables, IN_GROUPS, named, type Scope } from './scope.ts'
 
-/** The groups whose rows are computed again: the values of these columns. */
+/** Returns the groups whose rows are computed again: the values of these columns. */
 export const touchedGroups = (groups: readonly string[]): string => `touched_${groups.join('_')}`
 
 const sourcesOf = ({ select }: Mart): string[] => [...new Set(named(IN_GROUPS, select))]

@@ -47,7 +47,7 @@ export const logEntries = (writer: Writer): Promise<void> => appendEntries(write
 const addEntries = (writer: Writer, select: string): Promise<void> =>
   writer.run(`INSERT INTO ${ENTRIES} BY NAME ${select}`)
 
-/** SELECT of a mart's rows in scope; no query where there can be none. */
+/** Returns the SELECT of a mart's rows in scope; no query where there can be none. */
 const freshSelect = (mart: Mart, scope: Scope): string =>
   isEmptyIn(mart, scope) ? `FROM marts.${mart.name} LIMIT 0` : selectInScope(mart.select, scope)
 
@@ -65,8 +65,8 @@ interface Replaced {
 const DIFFERENT = 'different_rows'
 
 /**
- * SQL condition: rows `s` and `f` differ in the column. In groups, a sum of numbers with a fraction depends on the order of its rows in the last
- * digit, which is no difference: copies would replace rows for it. Infinite sums have no last digit.
+ * Returns an SQL condition: rows `s` and `f` differ in the column. In groups, a sum of numbers with a fraction depends on the
+ * order of its rows in the last digit, which is no difference: copies would replace rows for it. Infinite sums have no last digit.
  */
 function differsIn({ refresh }: Mart, { name, sqlType }: MartColumn): string {
   const [s, f] = [`s.${name}`, `f.${name}`]

@@ -40,7 +40,7 @@ const MARTS_CONSUMER = 'marts'
 /** Tables whose changes concern one conversation. */
 const OF_CONVERSATIONS = ['conversations', 'conversation_observations', 'conversation_transcripts']
 
-/** The hash of everything that the rows depend on besides the tables. */
+/** Returns the hash of everything that the rows depend on besides the tables. */
 const definition = (): string =>
   createHash('sha256')
     .update(JSON.stringify([marts(), sqlFile(PEOPLE_SELECT), MACROS]))
@@ -134,7 +134,7 @@ const isSameGrouping =
 /** Tables other than those of conversations whose changed keys a file of `sql/refresh` reads. */
 const LOOKED_UP = ['organizations', 'custom_metrics']
 
-/** The conversations that changed. An observation's key has more columns than the conversation's. */
+/** Returns the conversations that changed. An observation's key has more columns than the conversation's. */
 const changedConversations = (changes: Changes): string =>
   changes.tables
     .filter(({ published }) => OF_CONVERSATIONS.includes(published.table))

@@ -34,7 +34,7 @@ export interface Scope {
   empty: ReadonlySet<string>
 }
 
-/** A SELECT over the rows in scope. */
+/** Returns a SELECT over the rows in scope. */
 export const selectInScope = (select: string, scope: Scope): string =>
   select
     .replace(SCOPED, (_, table: string) => scope.rows.get(table)!)

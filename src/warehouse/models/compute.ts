@@ -48,7 +48,7 @@ const CONVERTED: readonly (readonly [RegExp, string])[] = [
 const invalid = (what: string, hint = 'Correct the file.'): ConvohouseError =>
   new ConvohouseError('MODEL_INVALID', { what, hint })
 
-/** The stored type of a column, and the SQL of its value. */
+/** Returns the stored type of a column, and the SQL of its value. */
 function storedAs(name: string, type: string): { sqlType: string; value: string } {
   const column = quoteName(name)
   if (KEPT.includes(type)) return { sqlType: type, value: column }
@@ -97,7 +97,7 @@ function columnsOf({ columns, key, shared }: Model, described: readonly { name: 
   })
 }
 
-/** SQL condition: the row has no key that every target can hold. Databases clamp times outside of the years 1 to 9999. */
+/** Returns an SQL condition: the row has no key that every target can hold. Databases clamp times outside of the years 1 to 9999. */
 function lacksKey(name: string, columns: readonly ModelColumn[]): string {
   const { sqlType } = columns.find(column => column.name === name)!
   if (sqlType !== 'DATE' && sqlType !== 'TIMESTAMPTZ') return `${quoteName(name)} IS NULL`
@@ -128,7 +128,7 @@ async function expectKey(
   return Number(all)
 }
 
-/** The error of a model, without values. */
+/** Returns the error of a model, without values. */
 function modelError(cause: unknown): ConvohouseError {
   const error = queryError(cause)
   const { code, message, hint } = error

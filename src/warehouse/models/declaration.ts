@@ -84,7 +84,7 @@ function problemOf(
   return unknown === undefined ? undefined : `its header declares no column ${unknown}, which \`shared\` names`
 }
 
-/** The model that a file declares; with a `problem` if it cannot be used. `taken`: names of tables, views and marts. */
+/** Returns the model that a file declares; with a `problem` if it cannot be used. `taken`: names of tables, views and marts. */
 export function declaredModel({ name, sql }: SqlFile, taken: ReadonlySet<string>): Model {
   const header = headerOf(sql)
   const problem = header.problem ?? problemOf(name, header, taken)

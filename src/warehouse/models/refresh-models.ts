@@ -43,7 +43,7 @@ interface Plan {
   models: readonly PlannedModel[]
 }
 
-/** The files of the models. @throws MODEL_INVALID if the folder cannot be read: no model is removed then */
+/** Returns the files of the models. @throws MODEL_INVALID if the folder cannot be read: no model is removed then */
 const modelFiles = (folder: string): Promise<OwnSqlFile[]> =>
   ownSqlFiles(folder).catch(cause => {
     throw new ConvohouseError('MODEL_INVALID', {
@@ -55,7 +55,7 @@ const modelFiles = (folder: string): Promise<OwnSqlFile[]> =>
 
 const plans = new WeakMap<Writer, Plan>()
 
-/** Names that a model must not have: of tables, views and marts. */
+/** Returns the names that a model must not have: of tables, views and marts. */
 async function takenNames(): Promise<{ taken: Set<string>; marts: Set<string> }> {
   const names = (await describedTables()).map(({ name }) => name)
   const marts = names.filter(name => name.startsWith('marts.'))
@@ -84,7 +84,7 @@ async function planOf({ writer, instance }: ModelOptions['warehouse'], files: re
   }
 }
 
-/** The newest entry of the log for each table. Entries of a record are those of its child tables, too. */
+/** Returns the newest entry of the log for each table. Entries of a record are those of its child tables, too. */
 async function newestEntries(writer: Writer): Promise<Map<string, number>> {
   const rows = await writer.rows<{ name: string; seq: string }>(
     'SELECT table_name AS name, max(seq)::VARCHAR AS seq FROM _changes GROUP BY ALL',
@@ -92,7 +92,7 @@ async function newestEntries(writer: Writer): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, seq }) => [name, Number(seq)]))
 }
 
-/** The table whose entries in the log tell of changes; undefined: none does, as for bookkeeping. */
+/** Returns the table whose entries in the log tell of changes; undefined: none does, as for bookkeeping. */
 const followedBy = (table: string): string | undefined =>
   /^(marts|models)\./.test(table)
     ? table
@@ -205,7 +205,7 @@ async function dropRemoved(writer: Writer, removed: readonly StoredModel[]): Pro
 
 type ModelError = Pick<ConvohouseError, 'code' | 'message' | 'hint'>
 
-/** The error that stops a model before anything is computed; null: none. */
+/** Returns the error that stops a model before anything is computed; null: none. */
 function obstacle(model: PlannedModel, results: ReadonlyMap<string, StoredModel>): ModelError | null {
   if (model.problem !== undefined) return { code: 'MODEL_INVALID', message: model.problem, hint: 'Correct the file.' }
   const other = modelsReadBy(model).find(name => results.get(name)?.outcome !== 'built')

@@ -51,11 +51,11 @@ export async function storedModels({ rows }: Reader): Promise<StoredModel[]> {
   }))
 }
 
-/** The models whose last attempt failed. */
+/** Returns the models whose last attempt failed. */
 export const wrongModels = async (reader: Reader): Promise<StoredModel[]> =>
   (await storedModels(reader)).filter(({ outcome }) => outcome !== 'built')
 
-/** The models that have a table. */
+/** Returns the models that have a table. */
 export const builtModels = async (reader: Reader): Promise<StoredModel[]> =>
   (await storedModels(reader)).filter(({ columns }) => columns.length > 0)
 

@@ -15,7 +15,7 @@ export async function fullWindows(writer: Pick<Writer, 'rows'>, workspaceId: str
   return rows.map(row => JSON.parse(row.progress) as WindowProgress)
 }
 
-/** The time until which full exports were planned that are now dropped, ms; null if none is dropped. */
+/** Returns the time until which full exports were planned that are now dropped, ms; null if none is dropped. */
 export async function droppedFullsMs(writer: Pick<Writer, 'rows'>, workspaceId: string): Promise<number | null> {
   const [row] = await writer.rows<{ ms: number | null }>(
     `SELECT epoch_ms(max(planned_until))::DOUBLE AS ms FROM _full_exports_dropped WHERE workspace_id = ${quoteText(workspaceId)}`,

@@ -54,7 +54,7 @@ export interface LastRequest {
   status: number
 }
 
-/** The last requests for windows of each name. The name is the part of `window` after the time at its beginning. */
+/** Returns the last requests for windows of each name. The name is the part of `window` after the time at its beginning. */
 export async function lastRequested(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
@@ -68,7 +68,7 @@ export async function lastRequested(
   return new Map(requested.map(({ name, ...last }) => [name, last]))
 }
 
-/** The second of the newest stored entry of an agent's audit log, apart from entries with a future date; null if none is stored. */
+/** Returns the second of the newest stored entry of an agent's audit log, apart from entries with a future date; null if none is stored. */
 export async function newestEntrySec(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,

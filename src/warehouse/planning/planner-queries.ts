@@ -77,7 +77,7 @@ export async function goneAgents({ rows }: Pick<Writer, 'rows'>, workspaceId: st
   return gone.map(({ id }) => id)
 }
 
-/** The agent of each of these conversations; unknown ids are absent. */
+/** Returns the agent of each of these conversations; unknown ids are absent. */
 export async function agentsOfConversations(
   writer: Writer,
   workspaceId: string,

@@ -131,7 +131,7 @@ export const dirtyIds = (
   return idsWhere(reader, { workspace: workspaceId, before: iso(beforeMs) }, { where, order: '_dirty_since', limit })
 }
 
-/** A time of the record; NULL if it is later than everything that was received about the conversation, since it is wrong then. */
+/** Returns a time of the record; NULL if it is later than everything that was received about the conversation, since it is wrong then. */
 const plausible = (column: string): string =>
   `CASE WHEN ${column} <= greatest(_fetched_at, _dirty_since) + INTERVAL ${MAX_CLOCK_SKEW_MS} MILLISECOND THEN ${column} END`
 const LAST_ACTIVITY = `greatest(${['ts', 'last_message_ts', 'last_modified'].map(plausible).join(', ')})`

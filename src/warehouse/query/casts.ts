@@ -46,7 +46,7 @@ const CAST_TO: Partial<Record<DuckDBTypeId, string>> = {
   [DuckDBTypeId.VARIANT]: 'JSON',
 }
 
-/** The type to cast to, as SQL; with `isFile`, JSON is text, since Parquet's readers differ in it. */
+/** Returns the type to cast to, as SQL; with `isFile`, JSON is text, since Parquet's readers differ in it. */
 function target(type: DuckDBType, isFile: boolean): string {
   const inner = (of: DuckDBType) => target(of, isFile)
   switch (type.typeId) {
@@ -73,7 +73,7 @@ function target(type: DuckDBType, isFile: boolean): string {
   }
 }
 
-/** The name of the type, in which that of JSON is not VARCHAR. */
+/** Returns the name of the type, in which that of JSON is not VARCHAR. */
 const nameOf = (type: DuckDBType): string => (type.alias === 'JSON' ? 'JSON' : type.toString())
 
 interface SourceColumn {
@@ -91,7 +91,7 @@ function castOf(column: string, { type }: SourceColumn, isFile: boolean): string
   return isFile && inFile !== target(type, false) ? `CAST(${present} AS ${inFile})` : present
 }
 
-/** A SELECT that casts the columns of the caller's, whose lines keep their numbers; null when no column needs a cast. */
+/** Returns a SELECT that casts the columns of the caller's, whose lines keep their numbers; null when no column needs a cast. */
 function castSelect(sql: string, columns: SourceColumn[], isFile: boolean): string | null {
   const names = columns.map(({ name }) => name)
   const given = isFile ? uniqueNames(names) : names

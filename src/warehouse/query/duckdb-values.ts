@@ -31,7 +31,7 @@ const SCALARS: Partial<Record<DuckDBTypeId, Shape>> = {
 
 const JSON_ALIAS = 'JSON'
 
-/** The shape of a column of a DuckDB type that a result may have (casts.ts). */
+/** Returns the shape of a column of a DuckDB type that a result may have (casts.ts). */
 export function shapeOf(type: DuckDBType): Shape {
   const scalar = SCALARS[type.typeId]
   if (scalar) return scalar

@@ -79,7 +79,7 @@ export async function copyIn(
   return { rows: rowsChanged, bytes: (await stat(part)).size }
 }
 
-/** Names and shapes of the columns to write. */
+/** Returns the names and shapes of the columns to write. */
 async function columnsOf(connection: DuckDBConnection, select: string): Promise<Pick<Column, 'name' | 'shape'>[]> {
   const statement = await connection.prepare(select)
   try {

@@ -12,7 +12,7 @@ export const ABOUT_THE_SQL = /^(Parser|Binder|Catalog) Error: [^\n]*/
 /** Matches the class of DuckDB's message. */
 export const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 
-/** The error to report for a failed query; an error of ours is returned unchanged. */
+/** Returns the error to report for a failed query; an error of ours is returned unchanged. */
 export function queryError(cause: unknown): ConvohouseError {
   if (cause instanceof ConvohouseError) return cause
   const what = messageOf(cause)

@@ -61,7 +61,7 @@ interface WarehouseClient {
   close(): void
 }
 
-/** A client for several queries in sequence, which opens the file once: opening takes as long as a small query. */
+/** Returns a client for several queries in sequence, which opens the file once: opening takes as long as a small query. */
 export function openWarehouseClient(access: WarehouseAccess): WarehouseClient {
   let reader: Reader | null = null
   let held = false

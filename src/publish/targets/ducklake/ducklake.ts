@@ -29,7 +29,10 @@ const asText = ({ columns, ...table }: PackagedTable): PackagedTable => ({
   columns: columns.map(column => ({ ...column, sqlType: column.sqlType.replace('JSON', 'VARCHAR') })),
 })
 
-/** Names of the tables of the newest version, as packages have them. DuckDB's views of tables would read the whole database of the catalog. */
+/**
+ * Returns the names of the tables of the newest version, as packages have them. DuckDB's views of tables would read the whole database of the
+ * catalog.
+ */
 async function tablesOf({ database, catalogTable }: Lake): Promise<string[]> {
   const rows = await database.rows<{ name: string }>(`
     SELECT concat_ws('.', nullif(schema_name, 'main'), table_name) AS name

@@ -284,7 +284,7 @@ export const exclusively = <T>(lake: Lake, work: () => Promise<T>): Promise<T> =
     return work()
   })
 
-/** Names the version that the transaction makes. `facts`: JSON for readers of `lake.snapshots()`. */
+/** Returns the names the version that the transaction makes. `facts`: JSON for readers of `lake.snapshots()`. */
 export const describeVersion = ({ database }: Lake, message: string, facts: object = {}): Promise<void> =>
   database.run(
     `CALL ducklake_set_commit_message('${ATTACHED}', '${AUTHOR}', ${quoteText(message)}, extra_info => ${quoteText(JSON.stringify(facts))})`,

@@ -60,7 +60,7 @@ export const folderOf = (path: string): string => OBJECT.exec(path)![1]!
 
 export const isEmptyFile = (path: string): boolean => OBJECT.exec(path)?.[2] === 'empty'
 
-/** The name of the object's copy. */
+/** Returns the name of the object's copy. */
 export function copyName(path: string): string {
   const [, folder, part] = OBJECT.exec(path)!
   return `${folder}/${part === 'empty' ? part : part === undefined ? 'data' : `data-${part}`}.parquet`

@@ -45,7 +45,7 @@ const foreign = (link: string): ConvohouseError =>
 export const watermarkText = (watermark: TargetWatermark, erases: boolean): string =>
   `${JSON.stringify({ ...watermarkFields(watermark), erases }, null, 2)}\n`
 
-/** The id of the version that a symbolic link leads to; null: there is no such file. @throws TARGET_UNUSABLE if it is not ours */
+/** Returns the id of the version that a symbolic link leads to; null: there is no such file. @throws TARGET_UNUSABLE if it is not ours */
 async function linkedVersion(link: string): Promise<string | null> {
   const text = await readlink(link).catch(cause => {
     if (hasCode(cause, 'ENOENT')) return null
@@ -58,7 +58,7 @@ async function linkedVersion(link: string): Promise<string | null> {
   return id
 }
 
-/** The version that readers see; null: none yet. @throws TARGET_UNUSABLE if `current` is not ours, or its watermark is damaged */
+/** Returns the version that readers see; null: none yet. @throws TARGET_UNUSABLE if `current` is not ours, or its watermark is damaged */
 export async function currentVersion(path: string): Promise<Version | null> {
   const link = join(path, LINK)
   const id = await linkedVersion(link)

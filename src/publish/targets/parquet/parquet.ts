@@ -101,7 +101,7 @@ const storeOf = (writing: Writing, from: string): FileStore => ({
   },
 })
 
-/** The Parquet files of a version. */
+/** Returns the Parquet files of a version. */
 async function filesIn(version: string, folder = '.'): Promise<TableFile[]> {
   const found: TableFile[] = []
   for (const entry of await entriesIn(join(version, folder))) {

@@ -33,7 +33,7 @@ interface Writing {
   spillFolder: string
 }
 
-/** The table of a folder: `marts.fct_conversations` of `marts/fct_conversations/month=2026-11`. */
+/** Returns the table of a folder: `marts.fct_conversations` of `marts/fct_conversations/month=2026-11`. */
 export const tableOf = (folder: string): string =>
   folder
     .split('/')
@@ -47,7 +47,7 @@ const MANY_ROWS = 1_000
 const isFragmented = (files: readonly string[], rowCount: number): boolean =>
   files.length > FEW_FILES && rowCount < files.length * MANY_ROWS
 
-/** SQL of the rows of files. */
+/** Returns the SQL of the rows of files. */
 const rowsOfFiles = (files: readonly string[]): string =>
   `FROM read_parquet([${files.map(quoteText).join(', ')}], hive_partitioning = false)`
 
@@ -66,7 +66,7 @@ async function writeFile(
   return file
 }
 
-/** The folder of the empty file: any value gives the partition columns a type. */
+/** Returns the folder of the empty file: any value gives the partition columns a type. */
 const emptyFolder = (by: readonly PartitionColumn[], { asOf }: TargetWatermark): string[] =>
   by.map(column => (column === 'month' ? `month=${asOf.slice(0, 7)}` : `${column}=none`))
 

@@ -8,7 +8,7 @@ import { columnType } from './representation.ts'
 
 type Column = PackagedTable['columns'][number]
 
-/** SQL of the definition of temporary columns. */
+/** Returns the SQL of the definition of temporary columns. */
 const definitions = (columns: readonly Column[]): string =>
   columns.map(({ name, sqlType }) => `${quoteName(name)} ${columnType(sqlType)}`).join(', ')
 
@@ -28,7 +28,7 @@ export interface Replacement {
   different: string
 }
 
-/** The replacements of those tables whose rows are replaced by key, by name. */
+/** Returns the replacements of those tables whose rows are replaced by key, by name. */
 export function replacementsOf(tables: readonly PackagedTable[]): Map<string, Replacement> {
   const keyed = tables.filter(({ deletes }) => deletes !== null)
   const files = [...new Set(keyed.map(({ deletes }) => deletes))]
@@ -45,7 +45,7 @@ export function replacementsOf(tables: readonly PackagedTable[]): Map<string, Re
   )
 }
 
-/** Statements that create the temporary tables which DuckDB fills: it reads the catalog once. They vanish with the transaction. */
+/** Returns the statements that create the temporary tables which DuckDB fills: it reads the catalog once. They vanish with the transaction. */
 export function temporaryTables(replacements: Iterable<Replacement>): string[] {
   const created = new Map<string, readonly Column[]>()
   for (const { table, keys, rows } of replacements) {
@@ -71,7 +71,7 @@ export async function fillKeys({ database, execute }: Postgres, replacements: It
   }
 }
 
-/** SELECT of the keys whose rows are not the same multiset before and after. */
+/** Returns the SELECT of the keys whose rows are not the same multiset before and after. */
 function differentKeys(place: string, { table, keys, rows }: Replacement): string {
   const columns = table.columns.map(({ name }) => name)
   const digest = `${hashSql(`ROW(${namesOf(columns, 't.')})::text`)}::numeric`

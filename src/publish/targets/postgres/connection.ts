@@ -17,7 +17,7 @@ const CLIENT_ERROR = /": ([^\n]+)/
 /** Where DuckDB quotes a statement or a connection string, which says nothing to the user. */
 const QUOTED = /"[^"]*"/g
 
-/** The reason in one line, without SQL and rows. */
+/** Returns the reason in one line, without SQL and rows. */
 function reasonOf(cause: unknown): string {
   const text = String((cause as Error | undefined)?.message ?? cause)
   const [, , said] = SERVER_ERROR.exec(text) ?? []
@@ -69,7 +69,7 @@ const KNOWN: readonly Known[] = [
 const AS_BEFORE =
   "Check that PostgreSQL runs and can be written, and `host`, `port` and `database`. The target's rows are as they were before; the next publication tries again."
 
-/** The error of a target in PostgreSQL. `password` is removed from its text. */
+/** Returns the error of a target in PostgreSQL. `password` is removed from its text. */
 export function postgresError(
   target: NamedPlace,
   { cause, password }: { cause: unknown; password: string | null },
@@ -86,7 +86,7 @@ export function postgresError(
 
 const PASSWORD_VARIABLE = 'PGPASSWORD'
 
-/** A value of a connection string. */
+/** Returns a value of a connection string. */
 const quoteValue = (value: string): string => `'${value.replace(/[\\']/g, '\\$&')}'`
 
 /** Parameters of libpq. A server that has gone is noticed after a minute, and a lost client by the server as soon. */
@@ -103,7 +103,7 @@ export function connectionText({ connection }: Pick<PostgresPlace, 'connection'>
     .join(' ')
 }
 
-/** The password, which is read for every connection, so that a changed one needs no restart. @throws SECRET_MISSING */
+/** Returns the password, which is read for every connection, so that a changed one needs no restart. @throws SECRET_MISSING */
 function readPassword({ name, passwordFile }: NamedPlace): string | null {
   if (passwordFile === null) return null
   return secretReader({ file: passwordFile }, {}, { what: `password of target ${name}`, code: 'SECRET_MISSING' })()
@@ -137,7 +137,7 @@ export interface Postgres {
 /** With schema and types: whoever may create functions in a schema of the search path could have `hashtextextended(text, integer)` called instead. */
 export const hashSql = (text: string): string => `pg_catalog.hashtextextended(${text}, 0::bigint)`
 
-/** SQL that tries to take an advisory lock of the transaction. `key`: SQL of a text. */
+/** Returns the SQL that tries to take an advisory lock of the transaction. `key`: SQL of a text. */
 export const lockSql = (key: string): string => `pg_catalog.pg_try_advisory_xact_lock(${hashSql(key)})`
 
 const postgresOf = (database: TargetDatabase): Postgres => ({

@@ -58,7 +58,7 @@ function expectBase(target: PostgresTarget, state: StoredState, base: TargetWate
   if (!isSame(state.watermark, base)) throw changed(target)
 }
 
-/** Statements that create what is missing. */
+/** Returns the statements that create what is missing. */
 function missing(target: PostgresTarget, state: StoredState, tables: readonly PackagedTable[]): string[] {
   const created = tables.filter(({ name }) => !state.tables.has(name))
   const wanted = [target.schema, martsSchema(target.schema), ...tables.map(({ name }) => placeIn(target, name).schema)]

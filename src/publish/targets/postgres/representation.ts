@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
   TIMESTAMPTZ: 'timestamptz',
 }
 
-/** The type of a column in PostgreSQL. @throws Error for a type that no column has had so far */
+/** Returns the type of a column in PostgreSQL. @throws Error for a type that no column has had so far */
 export function columnType(sqlType: string): string {
   const type = TYPES[sqlType]
   if (type === undefined) throw new Error(`${sqlType} has no type in PostgreSQL: add it to representation.ts`)
@@ -42,7 +42,7 @@ const id = (value: string): string =>
   `CASE WHEN contains(${value}, chr(0)) OR strlen(${value}) > ${ID_BYTES}
     THEN left(${text(value)}, 100) || '…' || sha256(${value}) ELSE ${value} END`
 
-/** The escape of NUL, which json accepts and jsonb refuses. Between the replacements, no control character is part of a JSON text. */
+/** Returns the escape of NUL, which json accepts and jsonb refuses. Between the replacements, no control character is part of a JSON text. */
 const json = (value: string): string =>
   `CASE WHEN contains(${value}::VARCHAR, '\\u0000')
     THEN replace(replace(replace(${value}::VARCHAR, '\\\\', chr(1)), '\\u0000', '\\ufffd'), chr(1), '\\\\')::JSON ELSE ${value} END`
@@ -63,7 +63,7 @@ export interface Representation {
   isKey: boolean
 }
 
-/** SQL of `value`, of that column, as PostgreSQL can hold it. */
+/** Returns the SQL of `value`, of that column, as PostgreSQL can hold it. */
 export function representedValue(value: string, column: Typed, { ids, isKey }: Representation): string {
   switch (column.sqlType) {
     case 'VARCHAR':
@@ -81,5 +81,5 @@ export function representedValue(value: string, column: Typed, { ids, isKey }: R
   }
 }
 
-/** SQL of a stored value in the type of the package. */
+/** Returns the SQL of a stored value in the type of the package. */
 export const storedValue = ({ name, sqlType }: Typed): string => `${quoteName(name)}::${sqlType}`

@@ -20,7 +20,7 @@ export interface StoredState {
   watermark: TargetWatermark | null
 }
 
-/** The schemas of a target, by that of the warehouse. */
+/** Returns the schemas of a target, by that of the warehouse. */
 const schemasOf = (schema: string): Record<string, string> => ({
   main: schema,
   marts: martsSchema(schema),
@@ -30,7 +30,7 @@ const schemasOf = (schema: string): Record<string, string> => ({
 const listOf = ({ schema }: Pick<PostgresTarget, 'schema'>): string =>
   Object.values(schemasOf(schema)).map(quoteText).join(', ')
 
-/** The schema and the name of a table: marts and models have schemas of their own. */
+/** Returns the schema and the name of a table: marts and models have schemas of their own. */
 export function placeIn({ schema }: Pick<PostgresTarget, 'schema'>, table: string): { schema: string; name: string } {
   const [first, second] = table.split('.')
   return second === undefined ? { schema, name: first! } : { schema: schemasOf(schema)[first!]!, name: second }

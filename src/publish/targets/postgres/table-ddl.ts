@@ -21,7 +21,7 @@ const columnText = ({ name, sqlType }: PackagedTable['columns'][number]): string
 export const createTable = (target: Target, { name, columns }: PackagedTable): string =>
   `CREATE TABLE ${quotedPlace(target, name)} (${columns.map(columnText).join(', ')})`
 
-/** The names under which PostgreSQL describes the types. */
+/** Returns the names under which PostgreSQL describes the types. */
 const describedAs = (type: string): string => type.replace('timestamptz', 'timestamp with time zone')
 
 /**
@@ -55,7 +55,7 @@ export const commentsOf = (target: Target, { name, about, columns }: PackagedTab
 
 const LONGEST_NAME = 63
 
-/** A name of at most 63 bytes that is unique in the schema. */
+/** Returns a name of at most 63 bytes that is unique in the schema. */
 function objectName(table: string, suffix: string): string {
   const whole = `${table}_${suffix}`
   if (whole.length <= LONGEST_NAME) return whole
@@ -63,8 +63,8 @@ function objectName(table: string, suffix: string): string {
 }
 
 /**
- * The columns of each index that readers need. A key is indexed from its last column on, so that one index serves keys, and questions about
- * one conversation or day.
+ * Returns the columns of each index that readers need. A key is indexed from its last column on, so that one index
+ * serves keys, and questions about one conversation or day.
  */
 export function indexedColumns({ columns, key, timeColumn, isChild }: PackagedTable): string[][] {
   const has = (name: string) => columns.some(column => column.name === name)
@@ -79,7 +79,7 @@ export function indexedColumns({ columns, key, timeColumn, isChild }: PackagedTa
   return [ofKey, ...wanted.filter(([first, ...rest]) => rest.length > 0 || first !== ofKey[0])]
 }
 
-/** The primary key, if keys are unique, and the indexes. To be run once the table has its rows. */
+/** Returns the primary key, if keys are unique, and the indexes. To be run once the table has its rows. */
 export function indexesOf(target: Target, table: PackagedTable): string[] {
   const place = quotedPlace(target, table.name)
   const { name } = placeIn(target, table.name)

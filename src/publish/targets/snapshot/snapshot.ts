@@ -29,7 +29,7 @@ export const nextFile = (path: string, publicationId: string): string => `${path
 /** The ending of next files and their logs, also of killed publications. */
 const NEXT_ENDING = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.next(\.wal)?$/
 
-/** SQL that creates the file, or opens it to write: with larger row groups of wide rows, a refill needs more than the memory limit. */
+/** Returns the SQL that creates the file, or opens it to write: with larger row groups of wide rows, a refill needs more than the memory limit. */
 export function attachNext(
   { path, compress }: Pick<SnapshotTarget, 'path' | 'compress'>,
   publicationId: string,

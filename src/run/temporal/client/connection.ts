@@ -21,7 +21,7 @@ type Call = ReturnType<Interceptor>
 /** gRPC status code of a cancelled call. */
 const CANCELLED = 1
 
-/** A call that is cancelled as soon as it starts. */
+/** Returns a call that is cancelled as soon as it starts. */
 const ended = (details: string) =>
   ({
     start(metadata, listener) {

@@ -33,7 +33,7 @@ const QUERY_TIMEOUT_MS = 3 * SECOND
 const stopped = (how: string): ConvohouseError =>
   new ConvohouseError('INTERRUPTED', { what: `The sync was ${how} on Temporal; what landed is kept.` })
 
-/** The report of a closed workflow. @throws the error that ended it without a report */
+/** Returns the report of a closed workflow. @throws the error that ended it without a report */
 export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> {
   try {
     return await handle.result()
@@ -84,7 +84,7 @@ interface FollowOptions {
   answered?: WorkerCall
 }
 
-/** The sync's current state; null if no worker answered or `signal` aborted. */
+/** Returns the sync's current state; null if no worker answered or `signal` aborted. */
 async function readOnce(following: FollowOptions, plan: PlanSummary | null): Promise<SyncView | null> {
   const { client, workspaceId, signal, answered = work => work() } = following
   try {

@@ -34,7 +34,7 @@ export interface Tick {
   runId: string
 }
 
-/** The workflow's description; null if the server does not know the workflow (any more). */
+/** Returns the workflow's description; null if the server does not know the workflow (any more). */
 async function described(handle: WorkflowHandle): Promise<WorkflowExecutionDescription | null> {
   try {
     return await handle.describe()
@@ -44,7 +44,7 @@ async function described(handle: WorkflowHandle): Promise<WorkflowExecutionDescr
   }
 }
 
-/** The outcome of a workflow that failed with `error`. */
+/** Returns the outcome of a workflow that failed with `error`. */
 function endFromError(error: unknown): End {
   const { code, what } =
     error instanceof ConvohouseError
@@ -69,7 +69,7 @@ async function startOf(
   return (await described(client.workflow.getHandle(workflowId, first)))?.startTime ?? startTime
 }
 
-/** The newest execution of the owner workflow; null if the server knows none. */
+/** Returns the newest execution of the owner workflow; null if the server knows none. */
 async function lastOwnerRun(client: Client, workspaceId: string): Promise<LastRun | null> {
   const owner = await described(client.workflow.getHandle(ownerId(workspaceId)))
   if (owner === null) return null
@@ -81,7 +81,7 @@ async function lastOwnerRun(client: Client, workspaceId: string): Promise<LastRu
   return end && { startedAt, endedAt: closeTime, ...end }
 }
 
-/** The tick as a run; null if it has reached the owner workflow. */
+/** Returns the tick as a run; null if it has reached the owner workflow. */
 async function pendingTick(client: Client, { takenAt, workflowId, runId }: Tick): Promise<LastRun | null> {
   const handle = client.workflow.getHandle(workflowId, runId)
   const tick = await described(handle)

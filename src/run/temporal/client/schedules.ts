@@ -17,7 +17,7 @@ import { PLAIN_SYNC } from '../../embedded.ts'
 import type { Tick } from './last-run.ts'
 import { ownerId } from './owner.ts'
 
-/** The sync that a tick requests: everything new. It waits if the quota is exhausted. */
+/** Returns the sync that a tick requests: everything new. It waits if the quota is exhausted. */
 export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Omit<SyncRequest, 'run'> => ({
   ...PLAIN_SYNC,
   workspaceId: id,

@@ -39,7 +39,7 @@ interface Execution {
   running: boolean
 }
 
-/** The newest execution of the owner workflow; null if there is none. */
+/** Returns the newest execution of the owner workflow; null if there is none. */
 async function executionOf(client: Client, workspaceId: string): Promise<Execution | null> {
   try {
     const { runId, status, raw } = await client.workflow.getHandle(ownerId(workspaceId)).describe()
@@ -50,7 +50,7 @@ async function executionOf(client: Client, workspaceId: string): Promise<Executi
   }
 }
 
-/** The id of the newest execution if it has closed, else null. */
+/** Returns the id of the newest execution if it has closed, else null. */
 export async function lastEndedExecution(client: Client, workspaceId: string): Promise<string | null> {
   const execution = await executionOf(client, workspaceId)
   return execution === null || execution.running ? null : execution.id

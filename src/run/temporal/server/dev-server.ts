@@ -220,7 +220,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
   }
 }
 
-/** The port if it is free now, else null; another process may take it before the caller does. */
+/** Returns the port if it is free now, else null; another process may take it before the caller does. */
 async function portIfFree(port: number): Promise<number | null> {
   const server = createServer()
   try {
@@ -240,5 +240,5 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** The preferred port if it is free, else any free port. */
+/** Returns the preferred port if it is free, else any free port. */
 export const usualPort = async (port: number): Promise<number> => (await portIfFree(port)) ?? freePort()

@@ -24,7 +24,7 @@ type PublishTo = (
   call: { stopping: AbortSignal; progress(now: PublicationProgress): void },
 ) => Promise<PublicationReport | null>
 
-/** The activity, one publication at a time. */
+/** Returns the activity, one publication at a time. */
 export function publishingActivity(options: { config: Config; app: App; failing: PublicationNews }): PublishTo {
   const { config, app, failing } = options
   const news = newsOf(failing)

@@ -244,7 +244,7 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
 
 const ANNOUNCED = / landing (\S+)$/
 
-/** The identity of a worker of this process: `4711@host landing ID`. */
+/** Returns the identity of a worker of this process: `4711@host landing ID`. */
 const identityOf = (landingId: string): string => `${process.pid}@${hostname()} landing ${landingId}`
 
 /**

@@ -71,7 +71,7 @@ const kinds = (agent: number): Kind[] => {
   ]
 }
 
-/** The agent's variables as generated; `loyalty_tier` is added later. */
+/** Returns the agent's variables as generated; `loyalty_tier` is added later. */
 export function agentVariables(owner: Owner, nowMs: number): Variable[] {
   const draw = new Draw(mix(owner.seed, owner.agent), 0, PURPOSE.variable)
   const all = [...kinds(owner.agent), { key: 'loyalty_tier', value: 'gold', isGlobal: true }].map(kind =>
@@ -207,7 +207,7 @@ const OTHER_TOOLS = [
   },
 ]
 
-/** The agent's tools at that time, without the one in its record. */
+/** Returns the agent's tools at that time, without the one in its record. */
 export function otherTools(owner: Owner, nowMs: number): Tool[] {
   return OTHER_TOOLS.flatMap((kind, index) => {
     const draw = new Draw(mix(owner.seed, owner.agent), index, PURPOSE.tool)
@@ -259,7 +259,7 @@ const METRICS: readonly MetricKind[] = [
   { key: 'politeness', description: '', type: 'number' },
 ]
 
-/** The agent's metrics as generated. `agent`: its number from 0. */
+/** Returns the agent's metrics as generated. `agent`: its number from 0. */
 export function agentMetrics({ seed, agent, createdMs }: { seed: number; agent: number; createdMs: number }): Metric[] {
   const draw = new Draw(mix(seed, agent), 0, PURPOSE.metric)
   return METRICS.map(({ id, key, description, type, isSystem = false, options }) => {

@@ -109,7 +109,7 @@ export function environment(scene: Scene) {
   }
 }
 
-/** An address of the documentation ranges (RFC 5737, RFC 3849). */
+/** Returns an address of the documentation ranges (RFC 5737, RFC 3849). */
 function address(third: number, last: number, sixth: boolean): string {
   return sixth ? `2001:db8::${third.toString(16)}:${last.toString(16)}` : `203.0.113.${last}`
 }
@@ -128,7 +128,7 @@ export function crm(scene: Scene) {
   return { crmActivities: notes.length === 0 ? elements : [...(elements ?? []), followUp(scene, notes)] }
 }
 
-/** A task with notes made after the conversation, up to days later. */
+/** Returns a task with notes made after the conversation, up to days later. */
 function followUp({ seed, index, locale }: Scene, notes: readonly number[]) {
   const draw = new Draw(seed, index, PURPOSE.note)
   return {

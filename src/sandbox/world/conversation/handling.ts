@@ -103,7 +103,7 @@ interface Delegation {
   by: StaffMember
 }
 
-/** The last accepted handoff: several parts of the record use it. */
+/** Returns the last accepted handoff: several parts of the record use it. */
 export function delegationOf({ life, asOfMs, index }: Scene): Delegation | undefined {
   const handoff = life.courses.findLast(({ handoff }) => past(handoff?.acceptedMs, asOfMs) !== undefined)?.handoff
   if (handoff === undefined) return undefined

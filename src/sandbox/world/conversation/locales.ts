@@ -124,7 +124,7 @@ export function sentence(draw: Draw, locale: Locale): string {
   return draw.pick(unit < 0.3 ? LOCALES[0]!.sentences : locale.sentences)
 }
 
-/** A time in one of the formats of the API's string dates. */
+/** Returns a time in one of the formats of the API's string dates. */
 export function dateText(draw: Draw, ms: number): string {
   const unit = draw.unit()
   if (unit < 0.65) return new Date(ms).toISOString()

@@ -118,7 +118,7 @@ export function past(ms: number | undefined, nowMs: number): number | undefined 
   return ms !== undefined && ms <= nowMs ? ms : undefined
 }
 
-/** A session that follows a resolution reopens the conversation. */
+/** Returns a session that follows a resolution reopens the conversation. */
 function reopened(begun: readonly Session[]): number | undefined {
   const place = begun.findLastIndex((_, number) => begun[number - 1]?.resolvedMs !== undefined)
   return begun[place]?.startMs

@@ -53,7 +53,7 @@ export async function* arrow(result: QueryResult, as: 'file' | 'stream'): AsyncG
 /** Minimum number of cells in a record batch, since the head of each batch takes some hundred bytes per column. */
 const CELLS_A_BATCH = 65_536
 
-/** The same rows in fewer batches. */
+/** Yields the same rows in fewer batches. */
 async function* gathered(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
   let held: Batch[] = []
   let cells = 0
@@ -105,8 +105,8 @@ interface ArrowColumn {
 }
 
 /**
- * The Arrow column for a shape, of the same type as in DuckDB's Parquet files: decimals, lists, structs and maps keep their types, and only
- * a timestamp with a zone is marked as UTC. Types that Arrow or Parquet lacks have been cast to text (casts.ts).
+ * Returns the Arrow column for a shape, of the same type as in DuckDB's Parquet files: decimals, lists, structs and maps keep their
+ * types, and only a timestamp with a zone is marked as UTC. Types that Arrow or Parquet lacks have been cast to text (casts.ts).
  */
 function arrowColumn(shape: Shape): ArrowColumn {
   switch (shape.kind) {
@@ -242,7 +242,7 @@ function maps(key: ArrowColumn, value: ArrowColumn): ArrowColumn {
   }
 }
 
-/** The offset of each list's first element in the concatenated elements, and the end of the last list. */
+/** Returns the offset of each list's first element in the concatenated elements, and the end of the last list. */
 function offsetsOf(cells: Cell[]): Int32Array {
   const offsets = new Int32Array(cells.length + 1)
   for (const [at, cell] of cells.entries()) offsets[at + 1] = offsets[at]! + ((cell as Cell[] | null)?.length ?? 0)

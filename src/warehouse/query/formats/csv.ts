@@ -27,7 +27,7 @@ export function field(text: string): string {
 
 const line = (fields: string[]) => fields.join(',') + LINE_END
 
-/** The writer of plain text for cells of a shape, for CSV and tables; NULL is empty. Nested values and JSON columns are JSON. */
+/** Returns the writer of plain text for cells of a shape, for CSV and tables; NULL is empty. Nested values and JSON columns are JSON. */
 export function textWriter(shape: Shape): Writer {
   const write = writerOf(shape)
   return cell => (cell === null ? '' : write(cell))

@@ -8,7 +8,7 @@ import { json, ndjson } from './json.ts'
 /** Arrow IPC has two forms: a stream for pipes, a file for readers that seek. `cells` is for convohouse's own client. */
 export type StreamedFormat = 'csv' | 'json' | 'ndjson' | 'arrow' | 'arrow-file' | 'cells'
 
-/** The answer in that format, piece by piece. A failure of the query is thrown between two pieces. */
+/** Yields the answer in that format, piece by piece. A failure of the query is thrown between two pieces. */
 export async function* encode(result: QueryResult, format: StreamedFormat): AsyncGenerator<string | Uint8Array> {
   if (format === 'csv') yield* csv(result)
   else if (format === 'json') yield* json(result)

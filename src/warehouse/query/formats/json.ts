@@ -40,9 +40,9 @@ export type Writer = (cell: Cell) => string
 const SAFE_DIGITS = 15
 
 /**
- * The writer of JSON for cells of a shape. A number that a double does not hold exactly is a string: an integer beyond 2^53, a decimal of
- * more than 15 digits, NaN, an infinity. Times are ISO-8601 and blobs base64. JSON columns are embedded as JSON. Structs and maps with
- * text keys are objects; other maps are lists of `{"key": …, "value": …}`.
+ * Returns the writer of JSON for cells of a shape. A number that a double does not hold exactly is a string: an integer
+ * beyond 2^53, a decimal of more than 15 digits, NaN, an infinity. Times are ISO-8601 and blobs base64. JSON columns
+ * are embedded as JSON. Structs and maps with text keys are objects; other maps are lists of `{"key": …, "value": …}`.
  */
 export function jsonWriter(shape: Shape): Writer {
   const write = writerOf(shape)
@@ -76,7 +76,7 @@ function writerOf(shape: Shape): Writer {
   }
 }
 
-/** The shortest text that reads back as the same number; minus zero keeps its sign. */
+/** Returns the shortest text that reads back as the same number; minus zero keeps its sign. */
 export const floatText = (value: number): string => (Object.is(value, -0) ? '-0' : String(value))
 
 const quoted: Writer = cell => JSON.stringify(cell)
@@ -86,7 +86,7 @@ function wideInteger(value: bigint): string {
   return safe ? String(value) : `"${value}"`
 }
 
-/** The JSON as stored, so that numbers keep every digit; on one line, since in NDJSON a line is a record. */
+/** Returns the JSON as stored, so that numbers keep every digit; on one line, since in NDJSON a line is a record. */
 function jsonColumn(text: string): string {
   try {
     JSON.parse(text)

@@ -41,7 +41,7 @@ function pandasType(shape: Shape): PandasType {
   }
 }
 
-/** The metadata of a result, as JSON. Rows are numbered from 0 in pandas: no column becomes the index. */
+/** Returns the metadata of a result, as JSON. Rows are numbered from 0 in pandas: no column becomes the index. */
 export function pandasMetadata(columns: readonly Pick<Column, 'name' | 'shape'>[]): string {
   return JSON.stringify({
     index_columns: [],

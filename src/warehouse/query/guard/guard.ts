@@ -49,7 +49,7 @@ export async function guard(connection: DuckDBConnection, sql: string): Promise<
   return { sql: `${explain.head} ${explain.statement}`, kind: 'explain' }
 }
 
-/** The names in FROM of one SELECT, CTEs included, without binding it. @throws as `guard`, for what does not parse as one SELECT */
+/** Returns the names in FROM of one SELECT, CTEs included, without binding it. @throws as `guard`, for what does not parse as one SELECT */
 export async function tablesIn(connection: DuckDBConnection, sql: string): Promise<TableName[]> {
   const tree = await parse(connection, trimStatement(sql))
   return tree ? namesIn(tree).tables : []
@@ -88,7 +88,7 @@ interface Serialized {
   statements?: unknown[]
 }
 
-/** The tree of the single SELECT in the text; undefined where it is another kind of statement. */
+/** Returns the tree of the single SELECT in the text; undefined where it is another kind of statement. */
 async function parse(connection: DuckDBConnection, text: string): Promise<unknown> {
   const reader = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [text])
   const answer = parseDuckdbJson(String(reader.getRows()[0]![0])) as Serialized
@@ -172,7 +172,7 @@ async function isKnown(connection: DuckDBConnection, { catalog, schema, table }:
   return Number(reader.getRows()[0]![0]) > 0
 }
 
-/** The error of a statement that is not a SELECT. */
+/** Returns the error of a statement that is not a SELECT. */
 function notSelect(text: string): ConvohouseError {
   if (pivots(text)) return unnamedPivot()
   const word = firstWord(text)
@@ -185,7 +185,7 @@ const pivots = (text: string): boolean =>
   ['PIVOT', 'PIVOT_WIDER'].some(word => hasWord(text, word)) &&
   ['PIVOT', 'PIVOT_WIDER', 'FROM', 'WITH', 'SELECT'].includes(firstWord(text) ?? '')
 
-/** The error of a PIVOT that does not name its values: DuckDB would first create a type of them, in a separate statement. */
+/** Returns the error of a PIVOT that does not name its values: DuckDB would first create a type of them, in a separate statement. */
 const unnamedPivot = (): ConvohouseError =>
   refuse(
     'PIVOT does not name the values that become columns: DuckDB splits it into several statements, and only one SELECT is run here.',
@@ -205,7 +205,7 @@ const DEEPEST = 100
 /** True for a column name with too many parts. */
 const isNameTooLong = (parts: number): boolean => parts > DEEPEST
 
-/** The function that a call names in an argument; undefined if it names none, null if the name is not a literal. */
+/** Returns the function that a call names in an argument; undefined if it names none, null if the name is not a literal. */
 function functionGiven({ name, arguments: [given] }: Call): string | null | undefined {
   if (!BY_NAME.test(name.toLowerCase()) || given === undefined) return undefined
   return literalText(given)

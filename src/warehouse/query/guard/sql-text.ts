@@ -11,7 +11,7 @@ interface Token {
   end: number
 }
 
-/** The SQL without the semicolons, spaces and comments around it. */
+/** Returns the SQL without the semicolons, spaces and comments around it. */
 export function trimStatement(sql: string): string {
   let from: number | undefined
   let to = 0
@@ -56,7 +56,7 @@ export function hasWord(sql: string, word: string): boolean {
   return false
 }
 
-/** The first word in capitals, which names a refused statement. */
+/** Returns the first word in capitals, which names a refused statement. */
 export function firstWord(sql: string): string | undefined {
   for (const token of tokens(sql)) {
     if (token.kind !== 'space' && token.text !== '(')
@@ -67,7 +67,7 @@ export function firstWord(sql: string): string | undefined {
 
 const OUTLINE_CHARS = 300
 
-/** The SQL for logs: its beginning without literals, which may hold personal data. */
+/** Returns the SQL for logs: its beginning without literals, which may hold personal data. */
 export function outlineOf(sql: string): string {
   let outline = ''
   for (const token of tokens(sql.slice(0, 10 * OUTLINE_CHARS))) {

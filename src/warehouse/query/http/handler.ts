@@ -119,7 +119,7 @@ async function readQuery(request: IncomingMessage): Promise<RequestedQuery> {
   }
 }
 
-/** The format of the first media type in `Accept` that is supported; JSON if the client has no preference. */
+/** Returns the format of the first media type in `Accept` that is supported; JSON if the client has no preference. */
 function formatOf(accept = '*/*'): RequestedQuery['format'] {
   const types = accept.split(',').map(type => type.split(';')[0]!.trim().toLowerCase())
   for (const type of types) {
@@ -158,7 +158,7 @@ function parse(body: string): Record<string, unknown> {
   throw invalid(400, 'The request is not a JSON object.', 'Send {"sql": "SELECT …"}.')
 }
 
-/** A bound that the client may give; unbounded unless it is a number above zero. */
+/** Returns a bound that the client may give; unbounded unless it is a number above zero. */
 const bound = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : Number.POSITIVE_INFINITY)
 
 interface Running {

@@ -142,8 +142,8 @@ const unusable = (path: string, cause: Error) =>
 const LONGEST_PATH = 103
 
 /**
- * The socket of a data folder: `query.sock` in it; a named pipe on Windows. The same for all spellings of the data folder's path, so that
- * client and server agree. @throws HOME_UNUSABLE
+ * Returns the socket of a data folder: `query.sock` in it; a named pipe on Windows. The same for all spellings of the
+ * data folder's path, so that client and server agree. @throws HOME_UNUSABLE
  */
 export async function socketPath(home: string): Promise<string> {
   const real = await realpath(home).catch(cause => {
