@@ -1,27 +1,57 @@
 // Records that leave a window while it is read. Where cursors are offsets, the next page then begins too far on (ADR 6).
-import { describe, expect, it } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
 import { gapLines } from '../../src/cli/terminal/notes.ts'
 import { HOUR, MINUTE } from '../../src/core/time.ts'
 import { reconcileWorkspace } from '../../src/reports/reconciliation.ts'
-import { type ModelledVendor, modelled, modelledVendor } from './simulated/modelled-vendor.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import type { Behaviour } from '../vendor-model/behaviours.ts'
+import { newWorld, type VendorPlan, type World } from '../vendor-model/history.ts'
+import { modelTransport } from '../vendor-model/model-transport.ts'
+import { agent } from '../vendor-model/scenario.ts'
 import { type SimulatedApp, START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
 
-const SETTINGS = { maxPage: 100, rereadShare: 0.01, mirrorLagMs: 2 * MINUTE }
+const OFFSETS: Behaviour = { kind: 'cursor-is-offset' }
 
-/** A vendor with so many conversations, a minute apart. */
-function vendorOf(conversations: number, cursors: ModelledVendor['cursors']): ModelledVendor {
-  const name = (at: number) => `c${String(at).padStart(5, '0')}`
-  const records = Array.from({ length: conversations }, (_, at) => modelled(name(at), START_MS - HOUR - at * MINUTE))
-  return Object.assign(modelledVendor([['a', records]]), { cursors })
+/** Serves the model of the vendor by the sandbox's clock. `before` is called before a page after the first one is answered. */
+async function serve({ transport }: World, { clock }: Sandbox, before: () => void): Promise<string> {
+  const now = () => clock.now()
+  const atOnce = async () => {}
+  const { send } = modelTransport(transport, { now, trueNow: now, wait: atOnce, mayDie: atOnce })
+  const server = createServer(async (request, response) => {
+    if (request.url!.includes('cursor=')) before()
+    const sent = request.url!
+    const { exchange } = await send({ sent, shown: sent, method: 'GET', path: sent }, { accept: '', token: '' })
+    const { status, body, serverDateMs } = exchange!
+    response.writeHead(status, { 'content-type': 'application/json', date: new Date(serverDateMs!).toUTCString() })
+    response.end(body)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close().closeAllConnections())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const stored = async ({ rows }: SimulatedApp) =>
-  (await rows<{ id: string }>('SELECT conversation_id AS id FROM conversations ORDER BY 1')).map(({ id }) => id)
-
-const missing = async (simulated: SimulatedApp, vendor: ModelledVendor) => {
-  const held = new Set(await stored(simulated))
-  return vendor.agents.get('a')!.flatMap(({ ID }) => (held.has(ID) ? [] : [ID]))
+/** An app whose vendor has so many conversations, a minute apart. */
+async function appOf(conversations: number, behaviours: Behaviour[], vendor: VendorPlan = {}) {
+  const agents = [agent('a', conversations, { historyDays: conversations / (24 * 60) })]
+  const world = newWorld({ seed: 1, agents, behaviours, vendor, steps: [] })
+  const onNextPage: { run: (sandbox: Sandbox) => void } = { run: () => {} }
+  const simulated = await simulatedApp({
+    settings: { maxPage: 100, rereadShare: 0.01, mirrorLagMs: 2 * MINUTE },
+    through: sandbox => serve(world, sandbox, () => onNextPage.run(sandbox)),
+  })
+  // Then all conversations have settled.
+  simulated.advance(HOUR)
+  const billed = () => world.vendor.bills.reduce((sum, { sessions }) => sum + sessions, 0)
+  const missing = async () => {
+    const rows = await simulated.rows<{ id: string }>('SELECT conversation_id AS id FROM conversations')
+    const held = new Set(rows.map(({ id }) => id))
+    const there = world.vendor.options.conversations.filter(({ goneMs }) => goneMs > simulated.clock.now())
+    return there.flatMap(({ id }) => (held.has(id) ? [] : [id]))
+  }
+  return { simulated, world, onNextPage, billed, missing }
 }
 
 const rereads = async ({ rows }: SimulatedApp) =>
@@ -40,77 +70,56 @@ async function unverified({ app, config, clock }: SimulatedApp): Promise<number>
   return differences.find(({ kind }) => kind === 'unverified')?.count ?? 0
 }
 
-describe('three records that leave the range of a window before its second page', () => {
-  it('hide three others only until they are seen gone: the range around the boundary is read again, once', async () => {
-    const vendor = vendorOf(450, 'offset')
-    const records = vendor.agents.get('a')!
-    const left = records.slice(10, 13).map(({ ID }) => ID)
-    vendor.before = ({ query }) => {
-      if (query.cursor !== undefined && vendor.agents.get('a') === records)
-        vendor.agents.set(
-          'a',
-          records.filter(({ ID }) => !left.includes(ID)),
-        )
-    }
-    const simulated = await simulatedApp({ through: vendor.start, settings: SETTINGS })
-    await simulated.sync()
-    expect(await missing(simulated, vendor)).toEqual(['c00100', 'c00101', 'c00102'])
-    simulated.advance(2 * HOUR)
-    const report = await simulated.sync({ refresh: { ids: [['a', left]], ageMs: null } })
-    expect(gapLines(report.gaps, report.unverified)[0]).toMatch(/^a: .+ is not verified since .+: conversations left/)
-    expect(await unverified(simulated)).toBeGreaterThan(0)
-    const { billed } = vendor
-    expect((await simulated.sync()).unverified).toBeUndefined()
-    expect(await missing(simulated, vendor)).toEqual([])
-    expect(await unverified(simulated)).toBe(0)
-    // The shift lies at one of four boundaries; each has the records of its two ends.
-    expect(vendor.billed - billed).toBeLessThanOrEqual(3 + 4 * 2)
-    const count = await rereads(simulated)
-    await simulated.replay()
-    for (let hour = 0; hour < 2; hour++) {
-      simulated.advance(HOUR)
-      await simulated.sync()
-    }
-    expect(await rereads(simulated)).toBe(count)
-    expect(await simulated.rows('FROM late_rows')).toEqual([])
-  })
+it('three records that leave a window before its second page hide three others only until they are seen gone: the range around the boundary is read again, once', async () => {
+  const leave: Behaviour = { kind: 'records-leave', value: 3, times: 1 }
+  const { simulated, billed, missing } = await appOf(450, [OFFSETS, leave])
+  await simulated.sync()
+  expect(await missing()).toEqual(['a347', 'a348', 'a349'])
+  simulated.advance(2 * HOUR)
+  const left = ['a447', 'a448', 'a449']
+  const report = await simulated.sync({ refresh: { ids: [['a', left]], ageMs: null } })
+  expect(gapLines(report.gaps, report.unverified)[0]).toMatch(/^a: .+ is not verified since .+: conversations left/)
+  expect(await unverified(simulated)).toBeGreaterThan(0)
+  const before = billed()
+  expect((await simulated.sync()).unverified).toBeUndefined()
+  expect(await missing()).toEqual([])
+  expect(await unverified(simulated)).toBe(0)
+  // The shift lies at one of four boundaries; each has the records of its two ends.
+  expect(billed() - before).toBeLessThanOrEqual(3 + 4 * 2)
+  const count = await rereads(simulated)
+  await simulated.replay()
+  simulated.advance(HOUR)
+  await simulated.sync()
+  expect(await rereads(simulated)).toBe(count)
+  expect(await simulated.rows('FROM late_rows')).toEqual([])
 })
 
-describe('a vendor whose `ts` is the last activity', () => {
-  it('hides no conversation for good if others move while history is read', async () => {
-    const vendor = vendorOf(1_500, 'offset')
-    let pages = 0
-    const simulated = await simulatedApp({ through: vendor.start, settings: SETTINGS })
-    vendor.before = ({ query }) => {
-      if (query.cursor === undefined) return
-      pages += 1
-      simulated.sandbox.clock.advance(2_000)
-      if (pages > 12) return
-      // One of the newest, which the first page has returned, goes on.
-      const moved = vendor.agents.get('a')![pages]!
-      Object.assign(moved, { ts: simulated.clock.now(), lastMessageTS: simulated.clock.now() })
-    }
+it('a vendor whose `ts` is the last activity hides no conversation for good if others move while history is read', async () => {
+  const { simulated, world, onNextPage, billed, missing } = await appOf(700, [OFFSETS], { ts: 'activity' })
+  // At each page, one of the newest conversations, which the first page has returned, goes on.
+  for (const [index, one] of world.vendor.options.conversations.slice(-6, -1).entries())
+    one.sessionsMs = [...one.sessionsMs, START_MS + HOUR + 2_000 * (index + 1)]
+  onNextPage.run = ({ clock }) => clock.advance(2_000)
+  await simulated.sync()
+  expect(await missing()).toHaveLength(5)
+  onNextPage.run = () => {}
+  for (let round = 0; round < 2; round++) {
+    simulated.advance(30 * MINUTE)
     await simulated.sync()
-    expect(await missing(simulated, vendor)).toHaveLength(12)
-    for (let round = 0; round < 2; round++) {
-      simulated.advance(30 * MINUTE)
-      await simulated.sync()
-    }
-    expect(await missing(simulated, vendor)).toEqual([])
-    expect(await unverified(simulated)).toBe(0)
-    expect(vendor.billed).toBeLessThanOrEqual(1_500 + 12 + 14 * 3)
-  })
+  }
+  expect(await missing()).toEqual([])
+  expect(await unverified(simulated)).toBe(0)
+  expect(billed()).toBeLessThanOrEqual(700 + 2 * 5 + 7 * 3)
 })
 
 it('a vendor with keyset cursors and times of creation is asked for nothing again', async () => {
-  const vendor = vendorOf(450, 'keyset')
-  const simulated = await simulatedApp({ through: vendor.start, settings: SETTINGS })
-  for (let round = 0; round < 3; round++) {
-    await simulated.sync()
+  const { simulated, billed, missing } = await appOf(450, [])
+  await simulated.sync()
+  for (let round = 0; round < 2; round++) {
     simulated.advance(HOUR)
-    await simulated.sync({ refresh: { ids: [['a', ['c00001', 'c00150']]], ageMs: null } })
+    await simulated.sync({ refresh: { ids: [['a', ['a1', 'a150']]], ageMs: null } })
   }
-  expect(await missing(simulated, vendor)).toEqual([])
+  expect(await missing()).toEqual([])
   expect([await rereads(simulated), await unverified(simulated)]).toEqual([0, 0])
-  expect(vendor.billed).toBe(450 + 3 * 2)
+  expect(billed()).toBe(450 + 2 * 2)
 })
