@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'
-import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
@@ -99,8 +98,7 @@ const holds = (text: string): boolean => FORMS.some(form => text.includes(form))
 it('no file contains a token that an answer echoes, in any encoding or compression, and readable answers are kept', async () => {
   const agents = ECHOES.length
   const simulated = await simulatedApp({
-    sandbox: { agents, conversations: 80 },
-    settings: { resources: RESOURCE_NAMES },
+    sandbox: { agents, conversations: 40 },
     through: echoingProxy,
   })
   const { home } = simulated.config

@@ -51,7 +51,7 @@ function trueBetween({ world, clock }: Sandbox, agentId: string, fromMs: number,
 describe('the reconciliation of a synced workspace', () => {
   it('agrees with the generator by agent, also after a later full export', async () => {
     const simulated = await simulatedApp({
-      sandbox: { conversations: 150, arrivalsPerDay: 20, agents: 3 },
+      sandbox: { conversations: 60, arrivalsPerDay: 20, agents: 2 },
       settings: { ...ONCE, maxPage: 20 },
     })
     const { sandbox } = simulated
@@ -63,7 +63,7 @@ describe('the reconciliation of a synced workspace', () => {
     await simulated.sync()
     expect(await byAgent(simulated)).toEqual(before)
 
-    simulated.advance(5 * DAY)
+    simulated.advance(2 * DAY)
     await simulated.sync()
     const actual = await byAgent(simulated)
     const truth = trueByAgent(sandbox)
@@ -80,7 +80,7 @@ describe('the reconciliation of a synced workspace', () => {
     /** Midnight in New York, where daylight saving time applies on that day. */
     const midnight = Date.UTC(2026, 5, 1) + newYork
     const simulated = await simulatedApp({
-      sandbox: { conversations: 0, arrivalsPerDay: 80, agents: 2, startMs: midnight + SETTLE_MS - SECOND },
+      sandbox: { conversations: 0, arrivalsPerDay: 40, agents: 2, startMs: midnight + SETTLE_MS - SECOND },
       settings: { ...ONCE, timeZone: 'America/New_York' },
     })
     const { sandbox } = simulated

@@ -29,7 +29,7 @@ const expectDaysIn = (zone: string, rows: Stored[]) => {
 
 /** An app with conversations that were exported, and some that only events have reported. */
 async function appWithEvents(): Promise<SimulatedApp> {
-  const simulated = await simulatedApp({ sandbox: { conversations: 30, arrivalsPerDay: 150, traffic: true } })
+  const simulated = await simulatedApp({ sandbox: { conversations: 20, arrivalsPerDay: 60, traffic: true } })
   await simulated.sync()
   simulated.advance(2 * HOUR)
   const eventSender = openEventSender(simulated, { dropped: 0 })

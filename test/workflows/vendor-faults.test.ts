@@ -24,7 +24,7 @@ const PAGES = { maxPage: 10 }
 
 describe('a vendor with every fault', () => {
   it('loses nothing, bills what the lease log and the tables say, and is asked for little twice', async () => {
-    const sandbox = { ...WORLD, conversations: 400, hourlyRequests: 200, speed: 1 }
+    const sandbox = { ...WORLD, conversations: 300, hourlyRequests: 200, speed: 1 }
     const simulated = await simulatedApp({ sandbox, settings: PAGES })
     const { faults } = simulated.sandbox
     const script = [...FAULT_NAMES, ...FAULT_NAMES].map((fault, index) => {
@@ -103,10 +103,11 @@ const HOSTILE_CASES: Record<HostileName, HostileCase> = {
   'no-object': { group: 'quarantined', reported: quarantine('string without%') },
 }
 
-const hostileGroups = (['as landed', 'coerced', 'quarantined'] as const).map(group => ({
-  group,
-  names: HOSTILE_NAMES.filter(name => HOSTILE_CASES[name].group === group),
-}))
+const isAsLanded = (name: HostileName): boolean => HOSTILE_CASES[name].group === 'as landed'
+const hostileGroups = [
+  { group: 'as landed', names: HOSTILE_NAMES.filter(isAsLanded) },
+  { group: 'coerced or quarantined', names: HOSTILE_NAMES.filter(name => !isAsLanded(name)) },
+]
 const hostileAlone = HOSTILE_NAMES.map(name => ({ group: `${name} alone`, names: [name] }))
 
 describe('hostile records', () => {
@@ -117,7 +118,7 @@ describe('hostile records', () => {
       Object.fromEntries(chosen.map(name => [name, HOSTILE_CASES[name].rate ?? 0.5 / names.length]))
     const options: Partial<SandboxOptions> = {
       ...WORLD,
-      conversations: 64,
+      conversations: 96,
       startMs: START_MS,
       hostile: hostileWith(names),
     }
@@ -166,7 +167,7 @@ describe('hostile records', () => {
     const [quarantined] = await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM _quarantine')
     expect(quarantined!.n).toBe(nameless)
     const coerced = await rows(`SELECT file FROM _loads WHERE stream = 'conversations' AND coerced`)
-    expect(coerced.length > 0).toBe(HOSTILE_CASES[names[0]!].group !== 'as landed')
+    expect(coerced.length > 0).toBe(!isAsLanded(names[0]!))
     for (const { name, sql } of await warehouseChecks()) expect(await rows(sql), name).toEqual([])
   })
 })
