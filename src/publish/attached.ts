@@ -1,11 +1,11 @@
-// Writes and sums the tables of targets that DuckDB attaches as a database: deletes rows by key, inserts them.
+// Writes and sums the tables of a target that DuckDB attaches as a database: deletes rows by key and inserts new ones.
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { type PackagedTable, type Sums, sumOf } from './package.ts'
 import { hasKeyOf, quotedTable } from './package-rows.ts'
 import type { TargetDatabase } from './target-database.ts'
 import type { SummedTable } from './target-port.ts'
 
-/** Name of the attached database that a package is written to. */
+/** Name of the attached database that receives a package. */
 export const ATTACHED = 'target'
 
 /** Returns the SQL of a table's name in the attached database; marts have a schema. */
@@ -14,7 +14,7 @@ export const attachedTable = ({ name }: Pick<PackagedTable, 'name'>): string =>
 
 type Described = Pick<PackagedTable, 'name' | 'about'> & { columns: readonly PackagedTable['columns'][number][] }
 
-/** Creates a table with its comments, in one call: a refill has about 1,800 comments, and a call for each doubles their time. */
+/** Creates a table with its comments in one call. A refill has about 1,800 comments; a call for each would double their time. */
 export async function createTable({ run }: Pick<TargetDatabase, 'run'>, table: Described): Promise<void> {
   const columns = table.columns.map(({ name, sqlType }) => `${quoteName(name)} ${sqlType}`)
   const statements = [`CREATE TABLE ${attachedTable(table)} (${columns.join(', ')})`, ...commentsOf(table)]
@@ -36,7 +36,7 @@ export const packagedRows = (paths: readonly string[]): string => `read_parquet(
 const isTime = ({ sqlType }: PackagedTable['columns'][number]): boolean => /^(DATE|TIMESTAMP)/.test(sqlType)
 
 /**
- * Returns the SQL conditions: the times in the key of row `t` lie between those of the changed keys. DuckDB skips files
+ * Returns SQL conditions that bound the times in the key of row `t` by those of the changed keys. DuckDB skips files
  * and row groups by constants, not by a subquery: it finds observations of the last hour in a tenth of the time.
  */
 async function withinTimes({ rows }: TargetDatabase, { key, columns }: PackagedTable, keys: string): Promise<string[]> {
@@ -67,9 +67,9 @@ export async function insertRows(database: TargetDatabase, into: string, table: 
 }
 
 interface Stored {
-  /** SQL of a table's name in the attached database. */
+  /** Returns the SQL of a table's name in the attached database. */
   rowsFrom: (table: SummedTable) => string
-  /** SQL of a column's value as the package had it. */
+  /** Returns the SQL of a column's value as it was in the package. */
   stored: (column: SummedTable['columns'][number]) => string
 }
 

@@ -4,7 +4,7 @@ import type { DescribedColumn } from '../warehouse/dictionary/dictionary.ts'
 import type { StoredModel } from '../warehouse/models/stored-models.ts'
 import { publishedRelations, type Relation } from './selection.ts'
 
-/** Sources by the schema of their tables in the warehouse. */
+/** Names of the sources, by the schema of their tables in the warehouse. */
 const SOURCES = { main: 'convohouse', marts: 'convohouse_marts', models: 'convohouse_models' }
 
 type Schema = keyof typeof SOURCES
@@ -16,13 +16,13 @@ function placeOf({ name }: Pick<Relation, 'name'>): { schema: Schema; table: str
 
 const isIn = (schema: Schema) => (relation: Pick<Relation, 'name'>) => placeOf(relation).schema === schema
 
-/** Jinja of the reference to a table. */
+/** Returns the Jinja reference to a table. */
 function reference(relation: Pick<Relation, 'name'>): string {
   const { schema, table } = placeOf(relation)
   return `source('${SOURCES[schema]}', '${table}')`
 }
 
-/** Dimensions that facts refer to by a column of the same name. People and teams are not among them: targets may lack them. */
+/** Dimensions that facts refer to by a column of the same name. People and teams are excluded, because targets may lack them. */
 const DIMENSIONS = [{ column: 'agent_id', mart: 'marts.dim_agents' }]
 
 function columnTests({ name }: DescribedColumn, relation: Relation): unknown[] {
@@ -43,7 +43,7 @@ const columnOf = (column: DescribedColumn, relation: Relation) => {
   }
 }
 
-/** Returns a test that no two rows have the same key. `chr(31)` occurs in no id, so that ids do not run into each other. */
+/** Test that no two rows have the same key. No id contains `chr(31)`, so concatenated keys stay distinct. */
 const keyTest = ({ key }: Relation) => ({
   unique: { arguments: { column_name: `(${key.map(name => `cast(${name} as varchar)`).join(' || chr(31) || ')})` } },
 })
@@ -55,7 +55,7 @@ const tableOf = (relation: Relation) => ({
   columns: relation.columns.map(column => columnOf(column, relation)),
 })
 
-/** The table that says how fresh a target is. Targets of Parquet files have it as a file. */
+/** Table with the freshness of a target. Targets of Parquet files have a file instead. */
 const PUBLICATION = {
   name: '_publication',
   description: 'One row: which state of the warehouse the target has.',
@@ -66,13 +66,13 @@ const PUBLICATION = {
   columns: [{ name: 'as_of', description: 'When the rows were read from the warehouse (UTC)' }],
 }
 
-/** The target's database and schemas are variables, with the names that a target `postgres` has by default. */
+/** Makes the target's database and schemas variables, whose defaults are the names of a target `postgres`. */
 const place = (variable: string, schema: string) => ({
   database: "{{ var('convohouse_database', target.database) }}",
   schema: `{{ var('${variable}', '${schema}') }}`,
 })
 
-/** YAML for dbt 1.10.5 and later: the sources `convohouse` (records), `convohouse_marts`, and `convohouse_models` if there are models. */
+/** Returns YAML for dbt 1.10.5 and later: the sources `convohouse`, `convohouse_marts` and, if there are models, `convohouse_models`. */
 export async function dbtProperties(models: readonly StoredModel[] = []): Promise<string> {
   const relations = await publishedRelations(models)
   const properties = {

@@ -1,10 +1,10 @@
 // Decides what a publication writes: the changes since the target's watermark, or all rows.
 //
-// A failing check that blocks a table stops publications to the targets that receive it. Two things reach a target nevertheless: erasures, and
-// fewer rows or values. It is then written from empty, and the blocked tables have no rows until the check passes.
+// A failing check that blocks a table stops publications to the targets that receive the table. Erasures, and policies
+// with fewer rows or values, are published nevertheless: from empty, with blocked tables empty until the check passes.
 //
-// A target has one owner: a data folder, by its random id, and the name of the target in its configuration. A publication refuses a target of
-// another owner: two owners would write it from empty again and again.
+// A target has one owner: a data folder, by its random id, and the name of the target in its configuration. A
+// publication refuses a target of another owner, since two owners would keep rewriting it from empty.
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ import type { TargetWatermark } from './watermark.ts'
 
 const idFile = (home: string): string => join(home, 'publish', 'id')
 
-/** `<id of the data folder>/<name of the target>`. The id is created at its first use. @throws HOME_UNUSABLE */
+/** Returns `<id of the data folder>/<name of the target>`. Creates the id on first use. @throws HOME_UNUSABLE */
 export async function ownerOf(home: string, target: string): Promise<string> {
   const file = idFile(home)
   await ensureFile(file, () => `${randomUUID()}\n`)
@@ -64,12 +64,12 @@ export type Reason = RefillReason | 'requested' | 'memory' | 'unknown publicatio
 
 export interface Decision {
   selection: Selection
-  /** Null: a refill. */
+  /** Null for a refill. */
   changes: Changes | null
   reason: Reason | null
   to: { epoch: string; seq: number }
   policy: string
-  /** The target must keep no earlier state. A refill may hide an erasure, since the log no longer has its entries. */
+  /** True if the target must keep no earlier state. Refills may hide an erasure, since the log lacks its entries. */
   erases: boolean
 }
 
@@ -78,11 +78,11 @@ interface Deciding {
   type: TargetType
   base: TargetWatermark | null
   key: Buffer | null
-  /** A refill that does not depend on the watermark. */
+  /** A refill that is due regardless of the watermark. */
   wanted: 'requested' | 'memory' | null
 }
 
-/** True if the log has an entry that an erasure leaves: no file of the target may keep the deleted values. */
+/** True if the log contains an erasure's entry: no file of the target may keep the deleted values. */
 async function hasErasure(reader: Reader, { from, to }: Changes): Promise<boolean> {
   const range = { after: from.seq, upTo: to.seq }
   const sql = `SELECT 1 FROM _changes WHERE op = 'delete' AND seq > $after AND seq <= $upTo LIMIT 1`
@@ -91,7 +91,7 @@ async function hasErasure(reader: Reader, { from, to }: Changes): Promise<boolea
 
 const tablesText = ({ blocked }: Selection): string => [...blocked.keys()].sort().join(', ')
 
-/** Returns the error of a publication that a failing check stops. `isEmptied`: the target was written, without the blocked tables' rows. */
+/** Returns the error of a blocked publication. `isEmptied`: the target was written, without the blocked tables' rows. */
 export function blockedError(target: string, selection: Selection, isEmptied: boolean): ConvohouseError {
   const checks = [...new Set([...selection.blocked.values()].flat())].sort()
   const tables = tablesText(selection)

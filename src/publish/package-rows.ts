@@ -1,5 +1,5 @@
-// Writes the rows of one table into the files of a package, in slices: a COPY of all conversations would use all threads, each of which holds
-// a row group of wide rows.
+// Writes the rows of one table into the files of a package, in slices. One COPY of all conversations would use all
+// threads, and each thread would hold a row group of wide rows.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
@@ -12,32 +12,32 @@ import { isInCollected, isInPartition, PARTITIONS, type Partition } from './part
 import type { Reader } from './reading.ts'
 import type { SelectedRelation } from './selection.ts'
 
-/** Rows a COPY. One thread reads a row group of the warehouse: wide records are read by two, other tables by all. */
+/** Rows per COPY. One thread reads one row group, so two threads read wide records and all threads read other tables. */
 const SLICE_ROWS = { record: 2 * ROW_GROUP_ROWS, other: 16 * ROW_GROUP_ROWS }
 
-/** Rows a COPY of one partition, whose range may have rows of other partitions. Files that readers will read take more memory to write. */
+/** Rows per COPY of one partition, whose range may contain rows of other partitions. Files for readers take more memory to write. */
 const PARTITION_SLICE_ROWS = { record: 10_000, other: 25_000 }
 
 const RECORD_TABLES = new Set(RECORD_TYPES.map(({ table }) => table))
 
-/** True if the rows are records, which are wide: 30,000 conversations are a file of 12 MB. */
+/** True if the rows are records, which are wide: 30,000 conversations make a file of 12 MB. */
 const isRecord = ({ name }: SelectedRelation): boolean => RECORD_TABLES.has(name)
 
-/** For a file that is read once, as a whole: Bloom filters would take a seventh of its time. */
+/** Options for a file that is read once and completely. Bloom filters would take a seventh of its time. */
 const READ_ONCE = 'FORMAT parquet, COMPRESSION lz4_raw, WRITE_BLOOM_FILTER false'
 
-/** For records: DuckDB prepares each file for a row group, and with the default, 122,880 rows, takes a seventh longer. */
+/** Options for records. DuckDB prepares each file for one row group; the default of 122,880 rows takes a seventh longer. */
 export const COPY_OPTIONS = `${READ_ONCE}, ROW_GROUP_SIZE 6144`
 
-/** Fewer rows where they are long. */
+/** The byte limit makes row groups smaller where rows are long. */
 const COPY_OPTIONS_OF_OTHERS = `${READ_ONCE}, ROW_GROUP_SIZE 61440, ROW_GROUP_SIZE_BYTES '8MB'`
 
-/** Returns the SQL of a table's name, which may have a schema. */
+/** Returns the SQL of a table's name, with its schema if it has one. */
 export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')
 
 /**
- * Returns an SQL condition: a row of `t` has one of the keys of the table `keys`. `(…) IN (SELECT …)` takes half as
- * long again, since DuckDB compares the first columns with constants for each row.
+ * Returns an SQL condition that row `t` has one of the keys of the table `keys`. `(…) IN (SELECT …)` takes half as long
+ * again, since DuckDB compares the first columns with constants for each row.
  */
 export const hasKeyOf = (keys: string, key: readonly string[]): string =>
   `EXISTS (FROM ${keys} k WHERE ${sameKey(key, 't', 'k')})`
@@ -48,12 +48,12 @@ export const valuesAs = (values: readonly string[], names: readonly string[]): s
 export interface Writing {
   reader: Reader
   folder: string
-  /** The target takes the files as they are: they are written as readers will find them. */
+  /** True if the target publishes these files unchanged, so they are written in their final format. */
   isFinal: boolean
   signal: AbortSignal
 }
 
-/** A range of row ids, ends included. */
+/** A range of row ids, both ends included. */
 interface Slice {
   first: number
   last: number
@@ -73,7 +73,7 @@ export async function slicesOfAll({ rows }: Reader, relation: SelectedRelation):
   return Array.from({ length: count }, (_, index) => ({ first: index * step, last: (index + 1) * step - 1 }))
 }
 
-/** The ids of the rows to write, and the partition of each: chosen once, not once a slice. */
+/** Temporary table with the ids of the rows to write and their partitions. It is filled once, not once per slice. */
 const CHOSEN = 'publish_rows'
 
 const choose = ({ reader }: Writing, select: string): Promise<void> =>
@@ -115,7 +115,7 @@ export interface WrittenRows {
   count: number
 }
 
-/** Writes the rows that satisfy `condition`; null: all rows. */
+/** Writes the rows that satisfy `condition`, or all rows if it is null. */
 export async function writeRows(
   writing: Writing,
   relation: SelectedRelation,
@@ -143,9 +143,9 @@ type RowsOfPartitions = Map<Partition['id'], WrittenRows>
 
 interface Partitioned {
   relation: SelectedRelation
-  /** The columns that rows are partitioned by. */
+  /** The columns that define the partitions. */
   columns: readonly PartitionColumn[]
-  /** The partitions to write, which are also in the temporary table. */
+  /** The partitions to write. The temporary table contains them, too. */
   partitions: readonly Partition[]
 }
 
@@ -153,7 +153,7 @@ interface PartitionSlice extends Slice {
   partition: Partition
 }
 
-/** Rows are ordered by partition within blocks of this many slices: were a month's rows all over the table, each slice would read all of it. */
+/** Slices per block, within which rows are ordered by partition: a month's rows may be spread over the whole table. */
 const SLICES_PER_BLOCK = 10
 
 /** Returns ranges over the rows of each partition. */
@@ -174,14 +174,14 @@ async function slicesOfPartitions(
   return slices.map(({ id, first, last }) => ({ first: Number(first), last: Number(last), partition: byId.get(id)! }))
 }
 
-/** Writes each slice of one partition: the COPY of a wide table into several files takes twice as long. */
+/** Writes each slice of one partition. A COPY of a wide table into several files takes twice as long. */
 async function writeOwn(writing: Writing, partitioned: Partitioned): Promise<RowsOfPartitions> {
   const { relation } = partitioned
   const { name, published, where } = relation
   const rows: RowsOfPartitions = new Map()
   for (const [index, { first, last, partition }] of (await slicesOfPartitions(writing, partitioned)).entries()) {
     const file = join(writing.folder, `${name}.${index}.parquet`)
-    // With values instead of a join, DuckDB reads no other columns of the rows of other partitions.
+    // With values instead of a join, DuckDB reads no other columns of rows in other partitions.
     const isOfSlice = `t.rowid BETWEEN ${first} AND ${last} AND ${isInPartition(published, 't', partition.values)}`
     const select = `SELECT ${valuesOf(writing, relation)} FROM ${quotedTable(name)} t WHERE ${isOfSlice} AND ${where ?? 'true'}`
     const written = await copy(writing, { file, select, options: optionsOf(writing, relation) })
@@ -193,10 +193,10 @@ async function writeOwn(writing: Writing, partitioned: Partitioned): Promise<Row
 
 const PARTITION = 'publish_partition'
 
-/** Child rows a COPY, which writes a file for each partition. */
+/** Child rows per COPY, which writes one file for each partition. */
 const PARTITIONED_ROWS = 4 * ROW_GROUP_ROWS
 
-/** Writes each slice into one file for each partition that it has rows of, so that the target reads no file of another partition. */
+/** Writes each slice into one file per partition, so that the target never reads files of other partitions. */
 async function writeChildren(writing: Writing, { relation, columns }: Partitioned): Promise<RowsOfPartitions> {
   const { reader, folder } = writing
   const { name, published, where } = relation
@@ -227,6 +227,6 @@ async function writeChildren(writing: Writing, { relation, columns }: Partitione
   return rows
 }
 
-/** Writes all rows of the collected partitions (`collectPartitions`). Child rows lie in the partition of their record. @returns the files by the id of their partition */
+/** Writes all rows of the collected partitions. Child rows lie in their record's partition. @returns files by partition id */
 export const writePartitions = (writing: Writing, partitioned: Partitioned): Promise<RowsOfPartitions> =>
   (isChild(partitioned.relation) ? writeChildren : writeOwn)(writing, partitioned)

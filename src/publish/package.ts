@@ -1,5 +1,5 @@
-// A package: the Parquet files of one publication. It is written by the process that holds the warehouse, in one read transaction, with
-// personal data and row filters already applied. The target's process reads nothing else.
+// A package contains the Parquet files of one publication. The process that holds the warehouse writes it in one read
+// transaction, with personal data and row filters already applied. The target's process reads nothing else.
 import { join } from 'node:path'
 import { conversation } from '../catalog/conversation/conversation.ts'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
@@ -27,48 +27,48 @@ export interface PackagedTable {
   about: string
   columns: { name: string; sqlType: string; about: string }[]
   key: string[]
-  /** No two rows have the same key, whatever is done with personal data. */
+  /** True if no two rows have the same key, even after hashing. */
   isKeyUnique: boolean
   /** True for a child table. */
   isChild: boolean
-  /** The column with the time of a row; null: it has none. */
+  /** The column with the time of a row; null if it has none. */
   timeColumn: string | null
-  /** The files have all rows of the table, which replace those of the target. */
+  /** True if the files contain all rows of the table and replace those of the target. */
   isWhole: boolean
-  /** File with the keys whose rows are deleted before rows are inserted, the same for a record and its child tables; null: none. */
+  /** File with the keys to delete before the insert, shared by a record and its child tables; null if there are none. */
   deletes: string | null
   /** Files with the rows to insert. */
   rows: string[]
-  /** The target may take the files as they are: readers can read them. */
+  /** True if the target may publish the files unchanged. */
   isFinal: boolean
-  /** The number of rows in all files. */
+  /** Number of rows in all files. */
   rowCount: number
-  /** The partitions whose rows the files replace, for a target that keeps partitions; null: the table has none. */
+  /** The partitions whose rows the files replace, for a target that keeps partitions; null if the table has none. */
   partitions: { by: readonly PartitionColumn[]; written: PackagedPartition[] } | null
 }
 
 export interface PackagedPartition extends Pick<Partition, 'folder'> {
-  /** Files with its rows; an empty list removes the partition. */
+  /** Files with the rows of the partition; an empty list removes the partition. */
   rows: string[]
   rowCount: number
 }
 
 /** The part of a package that is known before its tables are written. */
 export interface PackageHead {
-  /** `refill`: the target is written from empty. */
+  /** `refill` writes the target from empty. */
   kind: 'delta' | 'refill'
-  /** The watermark that the target must have; null: none. */
+  /** The watermark that the target must have before; null for none. */
   base: TargetWatermark | null
   /** The watermark that the target has afterwards. */
   watermark: TargetWatermark
-  /** The target must keep no earlier state, which may contain values that are no longer published. */
+  /** True if the target must not keep any earlier state, which may contain values that are no longer published. */
   erases: boolean
 }
 
 export interface Package extends PackageHead {
   /**
-   * All tables of a refill, or the changed tables of a delta. They arrive while the package is written; it is complete when they end. A refill
-   * of a snapshot has none, because its next file has the rows already.
+   * All tables of a refill, or the changed tables of a delta. They arrive while the package is written, which is complete
+   * when they end. The package of a snapshot's refill has no tables, because the next file already contains the rows.
    */
   tables: Iterable<PackagedTable> | AsyncIterable<PackagedTable>
 }
@@ -88,10 +88,10 @@ const packaged = (
 
 const CHANGED = 'publish_changed'
 
-/** The numbers of the changed records find them and their child rows three times as fast as the key. */
+/** Temporary table of changed record numbers. They find records and child rows three times as fast as the key. */
 const CHANGED_NUMBERS = 'publish_changed_numbers'
 
-/** Writes the changed keys. The filter decides by keys, so keys of other rows were never in the target. @returns the file */
+/** Writes the changed keys that satisfy the filter; the target never had the others. @returns the file */
 async function writeKeys({ reader, folder }: Writing, { key, keyValues, where, name }: SelectedRelation) {
   const file = join(folder, `${name}.deletes.parquet`)
   await reader.run(
@@ -102,7 +102,7 @@ async function writeKeys({ reader, folder }: Writing, { key, keyValues, where, n
 
 const hasChangedKey = ({ key }: SelectedRelation): string => hasKeyOf(CHANGED, key)
 
-/** Writes the rows of the changed keys, whose former rows the target deletes. */
+/** Writes the new rows of the changed keys; the target deletes the old ones. */
 async function writeChanged(
   writing: Writing,
   relation: SelectedRelation,
@@ -128,11 +128,11 @@ const writeAll = async (writing: Writing, relation: SelectedRelation): Promise<P
 /** A table and its child tables. */
 interface Family {
   own: readonly SelectedRelation[]
-  /** The columns that rows are partitioned by. */
+  /** The columns that define the partitions. */
   columns: readonly PartitionColumn[]
 }
 
-/** Writes all partitions of a table and its child tables (`changes` null), or those that changes touch. */
+/** Writes all partitions of a table and its child tables if `changes` is null, else those that the changes touch. */
 async function* writeTouched(
   writing: Writing,
   { own, columns }: Family,
@@ -158,13 +158,13 @@ async function* writeWhole(writing: Writing, { own, columns }: Family): AsyncGen
   for (const relation of own) yield writeAll(writing, relation)
 }
 
-/** Yields the tables that a refill creates and leaves empty, since a check of them fails. */
+/** Yields the tables that a refill creates but leaves empty because a check fails. */
 function* emptyTables(writing: Writing, { own, columns }: Family): Generator<PackagedTable> {
   const partitions = columns.length > 0 ? { by: columns, written: [] } : null
   for (const relation of own) yield { ...wholeTable(writing, relation, { files: [], count: 0 }), partitions }
 }
 
-/** Writes the changed rows of a table and its child tables. Its own take longest and come last: the target deletes while they are written. */
+/** Writes the changed rows of a table and its child tables. The largest table comes last: the target deletes while it is written. */
 async function* writeDelta(
   writing: Writing,
   family: Family,
@@ -181,21 +181,21 @@ async function* writeDelta(
     await reader.run(
       `CREATE OR REPLACE TEMP TABLE ${CHANGED_NUMBERS} AS SELECT t.${RECORD_NUMBER.name} FROM ${parent.name} t WHERE ${hasChangedKey(parent)}`,
     )
-  // Child tables have the keys of their record.
+  // Child tables share the keys of their record.
   const deletes = await writeKeys(writing, parent)
   for (const relation of [...children, parent]) yield writeChanged(writing, relation, { deletes, areNumbered })
 }
 
 interface TableOptions {
-  /** Null: a refill. */
+  /** Null for a refill. */
   changes: Changes | null
-  /** The target keeps partitions, which are written whole; null: it replaces rows by key. */
+  /** Columns of the partitions that the target keeps and that are written whole; null if it replaces rows by key. */
   partitionBy: readonly PartitionColumn[] | null
 }
 
 /**
- * Writes the rows of a refill or of a delta into files below `folder`, and yields each table when its files are written. Conversations are the
- * first table and the largest: the target applies them while all others are written.
+ * Writes the rows of a refill or a delta into files below `folder`, and yields each table once its files are written.
+ * Conversations are the first and largest table: the target applies them while the others are written.
  */
 export async function* writeTables(
   writing: Writing,
@@ -215,10 +215,10 @@ export async function* writeTables(
   }
 }
 
-/** Number of rows and a checksum of their values, by table. */
+/** Row count and checksum of the values, by table. */
 export type Sums = Record<string, { rows: string; checksum: string }>
 
-/** Returns the sum over `values` of the rows of `from`. */
+/** Returns the row count and the checksum of `values` for the rows of `from`. */
 export async function sumOf(
   { rows }: Pick<Writer, 'rows'>,
   { values, from }: { values: readonly string[]; from: string },
@@ -228,7 +228,7 @@ export async function sumOf(
   return { rows: sum!.rows, checksum: sum!.checksum }
 }
 
-/** Returns the sums of what a target must contain after the package, from the transaction of the package. */
+/** Returns the sums that the target must have after the package, read in the package's transaction. */
 export async function sumsOfSelection(
   { reader, signal }: { reader: Reader; signal: AbortSignal },
   { relations, blocked }: Selection,

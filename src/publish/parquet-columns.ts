@@ -1,4 +1,4 @@
-// Types of columns in the files of a target `parquet`, which DuckDB, Arrow, pandas, Polars and Spark read alike.
+// Types of columns in the files of a target `parquet` that DuckDB, Arrow, pandas, Polars and Spark read alike.
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { PANDAS_KEY, pandasMetadata } from '../warehouse/query/formats/pandas-metadata.ts'
 import type { Shape } from '../warehouse/query/results.ts'
@@ -14,13 +14,13 @@ const SHAPES: Record<string, Shape> = {
   DATE: { kind: 'date' },
   DOUBLE: { kind: 'float' },
   INTEGER: { kind: 'integer', bits: 32 },
-  // Text: readers have no type for it in common.
+  // Text, because readers share no JSON type.
   JSON: { kind: 'text' },
   TIMESTAMPTZ: { kind: 'timestamp', zone: true },
   VARCHAR: { kind: 'text' },
 }
 
-/** @throws Error for a type that no column has had so far, such as HUGEINT, which DuckDB would write as DOUBLE */
+/** @throws Error for types that no column has had so far, such as HUGEINT, which DuckDB would write as DOUBLE */
 export function shapeOf(sqlType: string): Shape {
   if (sqlType.endsWith('[]')) return { kind: 'list', item: shapeOf(sqlType.slice(0, -2)) }
   const shape = SHAPES[sqlType]
@@ -28,22 +28,22 @@ export function shapeOf(sqlType: string): Shape {
   return shape
 }
 
-/** Larger row groups need more memory for wide tables, and smaller ones compress less. DuckDB's level 3 takes a seventh longer, for 3 % less. */
+/** Larger row groups need more memory for wide tables, and smaller ones compress less. DuckDB's level 3 takes a seventh longer and saves 3 %. */
 export const PUBLISHED_FORMAT = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 8192'
 
-/** Returns the SQL of a column's value as it is written. */
+/** Returns the SQL of a column's value in the form in which it is written. */
 export function writtenValue(value: string, { sqlType }: Pick<PackagedColumn, 'sqlType'>): string {
   const written = sqlType.replace(/^JSON/, 'VARCHAR')
   return written === sqlType ? value : `(${value})::${written}`
 }
 
-/** Returns the SELECT of the columns as they are written, without rows. */
+/** Returns a SELECT of the written columns that yields no rows. */
 export function selectNothing(columns: readonly PackagedColumn[]): string {
   const nulls = columns.map(column => `${writtenValue(`NULL::${column.sqlType}`, column)} AS ${quoteName(column.name)}`)
   return `SELECT ${nulls.join(', ')} WHERE false`
 }
 
-/** Option of COPY: with this metadata, pandas reads integers and booleans that may be NULL as such. */
+/** Returns a COPY option with metadata that lets pandas read nullable integers and booleans with their own types. */
 export const pandasOption = (columns: readonly PackagedColumn[]): string => {
   const shaped = columns.map(({ name, sqlType }) => ({ name, shape: shapeOf(sqlType) }))
   return `KV_METADATA {${PANDAS_KEY}: ${quoteText(pandasMetadata(shaped))}}`

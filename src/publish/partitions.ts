@@ -1,5 +1,5 @@
-// Partitions of targets that consist of files: finds the partition of a row, and those that a delta must write again. A file cannot be
-// changed, so a partition is always written with all of its rows.
+// Partitions of targets that consist of files. Finds the partition of a row and the partitions that a delta must
+// rewrite. Files cannot be changed, so a partition is always written with all of its rows.
 import { quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets/parquet.ts'
 import { pathSegment } from '../files/path-segment.ts'
@@ -8,10 +8,10 @@ import { type Changes, changedKeys, earlierPartitions } from '../warehouse/chang
 import type { Reader } from './reading.ts'
 import type { Relation } from './selection.ts'
 
-/** The folder of rows without a value, as Hive and all readers of its layout call it. */
+/** Folder for rows without a value, named as in Hive and all readers of its layout. */
 export const DEFAULT_PARTITION = '__HIVE_DEFAULT_PARTITION__'
 
-/** The temporary table of the partitions that are written: `id`, and the value of each column. */
+/** Temporary table of the partitions to write: `id` and the value of each column. */
 export const PARTITIONS = 'publish_partitions'
 
 /** SQL of the value of each column. */
@@ -19,14 +19,14 @@ export type PartitionValues = Partial<Record<PartitionColumn, string>>
 
 export interface Partition {
   id: number
-  /** `month=2026-11`, `agent=a/month=2026-11` */
+  /** Example: `month=2026-11`, `agent=a/month=2026-11`. */
   folder: string
   values: PartitionValues
 }
 
 /**
- * Returns the columns by which a table is partitioned; none: the table is one partition, as is a table with a column of such a name. The agent
- * must be part of the key: else the log does not tell in which agent's partition a row was.
+ * Returns the columns that partition a table. No columns mean one partition, as for a table that has a column of that
+ * name itself. The agent must be part of the key, since otherwise the log does not show the agent of a former row.
  */
 export function partitionColumns(
   { published, columns }: Pick<Relation, 'published' | 'columns'>,
@@ -37,14 +37,14 @@ export function partitionColumns(
   return by.filter(column => column === 'month' || key.some(({ name }) => name === 'agent_id'))
 }
 
-/** Returns the SQL of a partition column of row `t`, the month being `month`. */
+/** Returns the SQL of a partition column of row `t`; `month` is the SQL of the month. */
 const partitionValue = (column: PartitionColumn, { t, month }: { t: string; month: string }): string =>
   column === 'month' ? month : `nullif(${t}.agent_id, '')`
 
 const partitionValues = (columns: readonly PartitionColumn[], row: { t: string; month: string }): string =>
   columns.map(column => `${partitionValue(column, row)} AS ${column}`).join(', ')
 
-/** Returns an SQL condition: row `t` of a table of records lies in the partition that has these values, of which each is SQL. */
+/** Returns an SQL condition that row `t` of a record table lies in the partition with these values, each given as SQL. */
 export const isInPartition = (published: PublishedTable, t: string, values: PartitionValues): string =>
   Object.entries(values)
     .map(([column, value]) => {
@@ -53,22 +53,22 @@ export const isInPartition = (published: PublishedTable, t: string, values: Part
     })
     .join(' AND ')
 
-/** Returns an SQL condition: row `t` of a table of records lies in the partition `p` of the temporary table. */
+/** Returns an SQL condition that row `t` of a record table lies in partition `p` of the temporary table. */
 export const isInCollected = (published: PublishedTable, t: string, columns: readonly PartitionColumn[]): string =>
   isInPartition(published, t, Object.fromEntries(columns.map(column => [column, `p.${column}`])))
 
 interface Choice {
   published: PublishedTable
   columns: readonly PartitionColumn[]
-  /** Condition on the key of row `t`; null: all rows. */
+  /** Condition on the key of row `t`; null selects all rows. */
   where: string | null
 }
 
-/** Returns the SELECT of the partitions that rows are in now. */
+/** Returns a SELECT of the partitions that contain rows now. */
 const presentPartitions = ({ published, columns, where }: Choice): string =>
   `SELECT ${partitionValues(columns, { t: 't', month: partitionOf(published, 't') })} FROM ${published.table} t WHERE ${where ?? 'true'}`
 
-/** Returns the SELECT of the partitions that the changed rows were in, and of those that they are in. */
+/** Returns a SELECT of the partitions that contain the changed rows now or contained them before. */
 function touchedPartitions({ published, columns, where }: Choice, changes: Changes): string {
   const before = `SELECT ${partitionValues(columns, { t: 't', month: 't.partition_before' })}
     FROM (${earlierPartitions(published, changes)}) t WHERE ${where ?? 'true'}`
@@ -80,7 +80,7 @@ function touchedPartitions({ published, columns, where }: Choice, changes: Chang
 const segmentOf = (column: PartitionColumn, value: string | null): string =>
   `${column}=${value === null ? DEFAULT_PARTITION : pathSegment(value)}`
 
-/** Collects the partitions to write in a temporary table: all of them (`changes` null), or those that changes touch. */
+/** Collects the partitions to write in a temporary table: all if `changes` is null, else those that changes touch. */
 export async function collectPartitions(reader: Reader, choice: Choice, changes: Changes | null): Promise<Partition[]> {
   const { columns } = choice
   const select = changes === null ? presentPartitions(choice) : touchedPartitions(choice, changes)

@@ -1,8 +1,8 @@
 // Personal data in publications: each value is kept, hashed or dropped by the class of its column, while the package is written.
 //
-// A hash is the HMAC-SHA256 of the normalised value, so that equal addresses, names and telephone numbers join in all tables of a data
-// folder's targets. Without the key nobody can test a guess. If the key is lost, a new one is created and targets are written from empty:
-// hashes then differ from the earlier ones.
+// A hash is the HMAC-SHA256 of the normalised value, so that equal addresses, names and telephone numbers join in all tables of
+// a data folder's targets. Without the key nobody can test a guess. If the key is lost, a new one is created and targets are
+// written from empty, with other hashes than before.
 import { createHmac, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,14 +19,14 @@ const BLOCK_BYTES = 64
 
 const keyFile = (home: string): string => join(home, 'publish', 'hash-key')
 
-/** Returns the key of hashes of a data folder, which is created at its first use. @throws HOME_UNUSABLE */
+/** Returns the data folder's hash key, which is created on first use. @throws HOME_UNUSABLE */
 export async function hashKey(home: string): Promise<Buffer> {
   const file = keyFile(home)
   await ensureFile(file, () => `${randomBytes(KEY_BYTES).toString('hex')}\n`)
   return (await readKey(file))!
 }
 
-/** @throws HOME_UNUSABLE if it is damaged */
+/** @throws HOME_UNUSABLE if the key is damaged */
 export const hasHashKey = async (home: string): Promise<boolean> => (await readKey(keyFile(home))) !== null
 
 async function readKey(file: string): Promise<Buffer | null> {
@@ -43,7 +43,7 @@ async function readKey(file: string): Promise<Buffer | null> {
   })
 }
 
-/** Identifies a key without revealing it. */
+/** Returns a fingerprint that identifies a key without revealing it. */
 export const fingerprintOf = (key: Buffer): string => createHmac('sha256', key).update('convohouse').digest('hex')
 
 /** Returns the padded keys of HMAC's inner and outer hash. */
@@ -52,24 +52,24 @@ export function hmacPads(key: Buffer): { inner: Uint8Array; outer: Uint8Array } 
   return { inner: block.map(byte => byte ^ 0x36), outer: block.map(byte => byte ^ 0x5c) }
 }
 
-/** SQL variables that contain the pads: the key is in no SQL text. */
+/** SQL variables that contain the pads, so that the key appears in no SQL text. */
 export const PAD_VARIABLES = { inner: 'publish_inner', outer: 'publish_outer' } as const
 
-/** Texts that only their case distinguishes from others: the common case, which needs no further replacement. */
+/** Matches printable ASCII with single spaces: the common case, which only needs to be lower-cased. */
 const PLAIN = '[!-~]+( [!-~]+)*'
 
-/** `Eve Miller <eve@example.com>` */
+/** Matches `Eve Miller <eve@example.com>`. */
 const NAMED_ADDRESS = '[^<>]*<([^<>@ ]+@[^<>@ ]+)>'
 
-/** Telephone numbers are compared by their digits, however they are written: `+49 (30) 123-456`, `004930123456`, `+49 (0)30 123456`. */
+/** Matches telephone numbers, compared by digits: `+49 (30) 123-456`, `004930123456`, `+49 (0)30 123456`. */
 const TELEPHONE = '[+]?[(]?[+]?[0-9][0-9 ()./\\x{2010}-\\x{2015}-]{4,}'
 const TRUNK_PREFIX = '^([(]?(?:[+]|00)[0-9 ()]*)[(]0[)]'
 const DIGITS = '[0-9]{6,15}'
 const IP_ADDRESS = '[0-9]{1,3}([.][0-9]{1,3}){3}'
 
 /**
- * Returns the SQL of a text in the form in which equal values are equal. Only contacts have telephone numbers: versions
- * and addresses of machines, and ids of staff, may differ in their dots and zeros alone.
+ * Returns the SQL of a text in its normal form, in which equal values have equal texts. Telephone numbers occur only
+ * among contacts: versions, IP addresses and ids of staff may differ only in dots and zeros.
  */
 function normalised(value: string, pii: PiiClass): string {
   const spaced = `trim(regexp_replace(nfc_normalize(regexp_replace(${value}, '\\p{Cf}', '', 'g')), '[\\s\\p{Z}]+', ' ', 'g'))`
@@ -83,21 +83,21 @@ function normalised(value: string, pii: PiiClass): string {
     THEN ${digits} ELSE ${text} END`
 }
 
-/** An empty text says that there is no value, so it stays empty: its hash would join with that of all others. */
+/** An empty text means that there is no value. It stays empty, since its hash would join with that of all others. */
 const hmac = (text: string): string =>
   `CASE WHEN ${text} = '' THEN '' ELSE sha256(getvariable('${PAD_VARIABLES.outer}') || unhex(sha256(getvariable('${PAD_VARIABLES.inner}') || encode(${text})))) END`
 
 type Action = 'keep' | 'hash' | 'drop'
 
-/** JSON and lists may contain anything, so where their class is hashed they are dropped. */
+/** JSON and lists may contain anything, so they are dropped where their class is hashed. */
 export function actionOf({ pii, sqlType }: Pick<DescribedColumn, 'pii' | 'sqlType'>, policy: PiiPolicy): Action {
   const action = pii === 'none' ? 'keep' : policy[pii]
   return action === 'hash' && sqlType !== 'VARCHAR' ? 'drop' : action
 }
 
 /**
- * Returns the SQL of a column of row `t` as it is published. A dropped column is NULL in every row, so tables have the same columns under every
- * policy.
+ * Returns the published SQL value of a column of row `t`. Dropped columns are NULL, so tables have the same columns
+ * under every policy.
  */
 export function publishedValue(column: DescribedColumn, policy: PiiPolicy): string {
   const value = `t.${quoteName(column.name)}`

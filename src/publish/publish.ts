@@ -1,5 +1,5 @@
-// Publishes the warehouse to one target: asks the target for its watermark, writes a package of what changed since, and has the target's
-// process apply it. A publication that fails at any point leaves the target as it was, and the next one starts from its watermark.
+// Publishes the warehouse to one target: reads the target's watermark, writes a package with the changes since, and has the
+// target's process apply it. A failed publication leaves the target unchanged, and the next one starts from its watermark.
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -34,14 +34,14 @@ import { type Application, openTarget, type TargetClient } from './target-client
 import { extensionPlaces } from './target-database.ts'
 import { typeOf } from './targets/target-types.ts'
 
-/** The phase of a publication: it reads the target's watermark, writes the package, applies it, compares, maintains the target. */
+/** Phases of a publication: it reads the target's watermark, writes the package, applies it, compares, maintains the target. */
 export type PublicationPhase = 'opening' | 'packaging' | 'applying' | 'verifying' | 'maintaining'
 
 interface PublicationSettings extends PublishSettings {
   threads: number
-  /** The folder of DuckDB's extensions; null: they are downloaded. */
+  /** The folder of DuckDB's extensions; null downloads them. */
   extensions: string | null
-  /** Folder of the user's models; null: none; absent: models stay as they are. */
+  /** Folder of the user's models; null if there is none. If omitted, models stay as they are. */
   models?: string | null
 }
 
@@ -50,38 +50,38 @@ export interface PublishOptions {
   home: string
   target: TargetConfig
   settings: PublicationSettings
-  /** Writes the target from empty, whatever its watermark. */
+  /** Writes the target from empty, regardless of its watermark. */
   refill?: boolean
-  /** Compares the target with the warehouse, also if there is nothing to publish. */
+  /** Compares the target with the warehouse even if there is nothing to publish. */
   verify?: boolean
   signal?: AbortSignal
   now?: () => number
   /** The program of the target's process. */
   entry?: URL
-  /** The publication is aborted after this time; default: ten minutes. */
+  /** The publication aborts after this time; default: ten minutes. */
   longestMs?: number
-  /** Called when a phase begins; `rows`: in the package. */
+  /** Called when a phase begins; `rows` is the number of rows in the package. */
   onPhase?: (phase: PublicationPhase, facts: { rows?: number }) => void
 }
 
-/** One attempt. `wanted`: a refill that does not depend on the target's watermark. */
+/** One attempt. `wanted`: a refill that is due regardless of the target's watermark. */
 interface Attempt extends PublishOptions {
   wanted: 'requested' | 'memory' | null
 }
 
 const PACKAGE_PREFIX = 'publication-'
 
-/** Removes the packages of killed processes. This process holds the warehouse, and publishes to one target at a time. */
+/** Removes the packages of killed processes. This process holds the warehouse and publishes to one target at a time. */
 async function removeStalePackages(home: string): Promise<void> {
   const folder = temporaryFolder(home)
   for (const name of (await namesIn(folder)).filter(name => name.startsWith(PACKAGE_PREFIX)))
     await rm(join(folder, name), { recursive: true, force: true })
 }
 
-/** A longer read transaction would hold up checkpoints of the warehouse for too long; a longer application has most likely stalled. */
+/** A longer read transaction would block the warehouse's checkpoints; a longer application has most likely stalled. */
 const LONGEST_MS = 10 * MINUTE
 
-/** Returns a signal that aborts after the longest time, or with the caller's. */
+/** Returns a signal that aborts after the longest time, or when the caller's signal aborts. */
 function limitTime({ target: { name }, signal, longestMs = LONGEST_MS }: PublishOptions) {
   const limit = new AbortController()
   const timer = setTimeout(() => {
@@ -126,7 +126,7 @@ interface Publication {
 }
 
 interface Written {
-  /** The package, which the target has begun to apply; null: there is nothing to publish. */
+  /** The package that the target has begun to apply; null if there is nothing to publish. */
   contents: { kind: PackageHead['kind']; tables: number; rowCount: number; application: Application } | null
   decision: Decision
   sums: Sums | null
@@ -148,7 +148,7 @@ async function sendTables(
   const partitionBy = type.partitionBy(target)
   const application = client.apply(head)
   let [tables, rowCount] = [0, 0]
-  // Targets that consist of files take those of the package.
+  // Targets that consist of files publish those of the package.
   const writing = { reader, folder, isFinal: partitionBy !== null, signal }
   for await (const table of writeTables(writing, selection, { changes, partitionBy })) {
     application.add(table)
@@ -226,7 +226,7 @@ async function publishWith(
   }
 }
 
-/** Returns the error of a publication. One that we did not raise is PUBLICATION_FAILED, or that of the disk on which packages are written. */
+/** Maps an error to that of the publication. Unknown errors become PUBLICATION_FAILED, or HOME_UNUSABLE for the disk of the packages. */
 function failureOf({ target: { name: target }, home }: PublishOptions, error: unknown): ConvohouseError {
   if (error instanceof ConvohouseError) return error
   if (diskErrorCode(error) !== null) return homeUnusable(temporaryFolder(home), error)
@@ -239,7 +239,7 @@ function failureOf({ target: { name: target }, home }: PublishOptions, error: un
   })
 }
 
-/** Records a failure, also one that occurred before the publication had a package. A publication that was stopped has not failed. */
+/** Records a failure, even one from before the publication had a package. A publication that was stopped has not failed. */
 async function recordFailure(
   { warehouse, target, now = Date.now }: PublishOptions,
   id: string,
@@ -247,7 +247,7 @@ async function recordFailure(
 ) {
   if (code === 'INTERRUPTED') return
   const { writer } = warehouse
-  // An issued publication that a check blocks has ended well: the target contains it.
+  // If a check blocks an issued publication, the publication itself succeeded: the target contains it.
   const isNew = code === 'PUBLICATION_BLOCKED' || !(await isIssued(writer, id))
   const failed = isNew ? randomUUID() : id
   const of = { id: failed, target: target.name }
@@ -261,7 +261,7 @@ async function recordFailure(
   })
 }
 
-/** Brings the models up to date. Their errors stop no publication. @returns false if their folder cannot be read */
+/** Refreshes the models. Their errors stop no publication. @returns false if their folder cannot be read */
 async function keepModels(
   { warehouse, settings: { models }, now = Date.now }: PublishOptions,
   signal: AbortSignal,
@@ -276,7 +276,7 @@ async function keepModels(
   )
 }
 
-/** Returns what people should know beside the result: models that could not be built, and checks that cannot run. */
+/** Returns warnings for the user: models that could not be built, and checks that cannot run. */
 async function warningsOf({ writer }: Warehouse, areModelsRead: boolean): Promise<string[]> {
   const broken = (await storedResults(writer)).filter(({ outcome }) => outcome === 'broken')
   // Without the folder, the stored results are of an earlier attempt.
@@ -323,12 +323,12 @@ async function attempt(options: Attempt): Promise<PublicationReport> {
   }
 }
 
-/** In the message of a target's process. */
+/** Matches the message of a target's process. */
 const OUT_OF_MEMORY = /Out of Memory Error/
 
 /**
- * Publishes to one target what changed since its watermark, or everything. One publication runs at a time in the process that holds the
- * warehouse. Changes that do not fit into the memory of the target's process are written as a refill, which needs less.
+ * Publishes to one target the changes since its watermark, or everything. The process that holds the warehouse runs one publication at a time.
+ * Changes that do not fit into the memory of the target's process are written as a refill, which needs less.
  * @throws TARGET_LOCKED, TARGET_CHANGED, TARGET_UNUSABLE, PUBLICATION_FAILED, PUBLICATION_DIFFERS, PUBLICATION_BLOCKED, HOME_UNUSABLE, INTERRUPTED
  */
 export async function publish(options: PublishOptions): Promise<PublicationReport> {

@@ -6,14 +6,14 @@ import { hmacPads, PAD_VARIABLES } from './pii.ts'
 
 export type Reader = Pick<Writer, 'run' | 'rows'>
 
-/** Gives the connection the key of hashes. */
+/** Sets the hash key as variables of the connection. */
 async function setKey(connection: DuckDBConnection, key: Buffer): Promise<void> {
   const pads = hmacPads(key)
   for (const pad of ['inner', 'outer'] as const)
     await connection.run(`SET VARIABLE ${PAD_VARIABLES[pad]} = $pad`, { pad: blobValue(pads[pad]) })
 }
 
-/** Runs `work` in a read transaction, which an abort interrupts. `key`: of hashes; null: there are none. */
+/** Runs `work` in a read transaction, which an abort interrupts. `key` is the hash key; null if the target needs none. */
 export async function reading<T>(
   { warehouse, signal, key }: { warehouse: Warehouse; signal: AbortSignal; key: Buffer | null },
   work: (reader: Reader) => Promise<T>,
@@ -25,12 +25,12 @@ export async function reading<T>(
   try {
     if (key) await setKey(connection, key)
     await connection.run('BEGIN')
-    // The transaction begins with its first look at the file.
+    // A transaction sees the file as it is at its first read.
     await connection.run('SELECT 1 FROM _change_log LIMIT 0')
     signal.throwIfAborted()
     return await work(statementsOn(connection))
   } catch (error) {
-    // An interrupted statement has an error of its own.
+    // An interrupted statement fails with an error of its own.
     signal.throwIfAborted()
     throw error
   } finally {

@@ -1,22 +1,22 @@
-// Full-text search in transcripts (`fct_turns.text`) of a target: an index of DuckDB's extension `fts` in a snapshot, a GIN index in PostgreSQL.
+// Full-text search in a target's transcripts (`fct_turns.text`): an index of DuckDB's extension `fts` in a snapshot, a GIN index in PostgreSQL.
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { SearchLanguage } from '../config/target-settings.ts'
 import type { TargetDatabase } from './target-database.ts'
 
-/** The searched mart, with its key in one column, which `fts` needs. */
+/** The searched mart. `fts` needs its key in one column. */
 export const SEARCHED = { table: 'marts.fct_turns', name: 'fct_turns', key: 'turn_key', text: 'text' } as const
 
-/** Parameters of the macros of an index, which DuckDB lists without their defaults. */
+/** Parameters of an index's macros. DuckDB lists the macros without these defaults. */
 const PARAMETERS: Record<string, string> = {
   match_bm25: 'docname, query_string, fields := NULL, k := 1.2, b := 0.75, conjunctive := 0',
   tokenize: 's',
 }
 
 /**
- * Creates or replaces the index in the attached database `catalog`, inside the caller's transaction. Words are letters and digits of any script,
- * without accents; by default the index would have only the letters a to z.
+ * Creates or replaces the index in the attached database `catalog`, inside the caller's transaction. Words are letters
+ * and digits of any script, without accents; the default covers only a to z.
  *
- * The macros of the index name the catalog, which has another name where a reader opens the file: they are created again without it.
+ * The index's macros name the catalog, which readers attach under other names, so they are created again without it.
  */
 export async function indexSnapshot(
   database: TargetDatabase,
@@ -32,7 +32,7 @@ export async function indexSnapshot(
     `SELECT function_name AS name, macro_definition AS definition FROM duckdb_functions()
      WHERE database_name = ${quoteText(catalog)} AND schema_name = ${quoteText(schema)}`,
   )
-  // Without it, names in a macro would be looked up in the database of this process.
+  // Otherwise DuckDB resolves a macro's names in the database of this process.
   await database.run(`USE ${catalog}`)
   for (const { name, definition } of macros)
     await database.run(
@@ -42,8 +42,8 @@ export async function indexSnapshot(
 }
 
 /**
- * Returns the statements that drop the index in PostgreSQL and create it again, with the expression that a reader's query must
- * contain. `place`: SQL of the table. PostgreSQL refuses documents of more than a megabyte, and with them the publication.
+ * Returns statements that drop the index in PostgreSQL and create it again, with the expression that a reader's query must
+ * contain. `place` is the SQL of the table. PostgreSQL refuses documents larger than a megabyte, and so the publication.
  */
 export const postgresIndex = (place: { schema: string; table: string }, language: SearchLanguage | null): string[] => {
   const name = `${SEARCHED.name}_search`

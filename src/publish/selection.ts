@@ -1,5 +1,5 @@
-// The tables that are published, with the columns that targets receive and the class of personal data of each; and what one target receives of
-// them: tables, rows and values, as SQL over a row `t`, and the hash that identifies this choice.
+// The published tables, with the columns that targets receive and each column's class of personal data. For one target:
+// its tables, rows and values, as SQL over a row `t`, and the hash that identifies this selection.
 import { createHash } from 'node:crypto'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { quoteText } from '../catalog/layout.ts'
@@ -16,21 +16,21 @@ import { actionOf, fingerprintOf, needsKey, publishedValue } from './pii.ts'
 
 /** A table of the warehouse and of its targets. */
 export interface Relation {
-  /** The name of a mart has the schema: `marts.dim_agents`. */
+  /** Name of the table; that of a mart contains the schema: `marts.dim_agents`. */
   name: string
   about: string
   columns: readonly DescribedColumn[]
-  /** Columns of a mart whose values come from records that are not only of the row's agent. */
+  /** Columns of a mart whose values also come from records of other agents than the row's own. */
   shared: readonly string[]
   /** Key columns: a changed key replaces all rows that have it. */
   key: readonly string[]
-  /** No two rows have the same key, whatever is done with personal data. */
+  /** True if no two rows have the same key, even after hashing. */
   isKeyUnique: boolean
   /** The table whose entries in the change log name the changed keys: itself, or the parent of a child table. */
   published: PublishedTable
 }
 
-/** All published tables, each record table before its child tables, the marts, and these models. Record numbers change with every load, so they are not published. */
+/** Returns all published tables: record tables, each before its child tables, marts, models. Record numbers change with every load. */
 export async function publishedRelations(models: readonly StoredModel[] = []): Promise<Relation[]> {
   const tables = new Map((await describedTables()).map(table => [table.name, table]))
   const shared = new Map(marts().map(mart => [publishedMart(mart).table, mart.shared]))
@@ -69,31 +69,31 @@ export interface SelectedRelation extends Relation {
   values: readonly string[]
   /** SQL of the value of each key column. */
   keyValues: readonly string[]
-  /** Two keys may have the same hash, since texts are normalised: its rows are not replaced by key, but all of them. Only small marts are keyed so. */
+  /** True if a key column is hashed. Normalised keys may collide, so the whole table is replaced. Only small marts have such keys. */
   hasHashedKey: boolean
-  /** SQL of the condition that a row satisfies; null: all rows. */
+  /** SQL of the condition that a row satisfies; null selects all rows. */
   where: string | null
 }
 
 export interface Selection {
   relations: readonly SelectedRelation[]
   /**
-   * Returns the hash of everything that decides which rows and values a target has that was written without the rows of `empty` tables. Where
-   * it differs, the target is written from empty.
+   * Returns the hash of everything that determines the target's rows and values, given that the tables in `empty` have
+   * no rows. If the hash differs, the target is written from empty.
    */
   policyOf(empty: ReadonlyMap<string, unknown>): string
-  /** The failing checks that block tables of this selection, by the table of records. */
+  /** The failing checks that block tables of this selection, by record table. */
   blocked: ReadonlyMap<string, readonly string[]>
 }
 
-/** SQL of a value, of that column, as a target can hold it. `ids`: names of the columns that are part of any table's key. */
+/** Returns the SQL of a column's value in a form that a target can hold. `ids`: columns that are part of any table's key. */
 export type Representation = (
   value: string,
   column: Pick<DescribedColumn, 'name' | 'sqlType'>,
   key: { ids: ReadonlySet<string>; isKey: boolean },
 ) => string
 
-/** The parts of a type of target (`TargetType`) that decide about its contents. */
+/** The parts of a target type (`TargetType`) that determine its contents. */
 interface Contents {
   represent?: Representation
   contents(target: TargetConfig): readonly unknown[]
@@ -101,14 +101,14 @@ interface Contents {
 
 const textList = (values: readonly string[]): string => `(${values.map(quoteText).join(', ')})`
 
-/** Returns the SELECT of the agents of the target's organizations. One that the vendor no longer has keeps its rows, but has no agents. */
+/** Returns a SELECT of the organizations' agents. Organizations that the vendor no longer has keep their rows, but have no agents. */
 const agentsOf = (organizations: readonly string[]): string =>
   `SELECT DISTINCT workspace_id, agent_id FROM organization_agents JOIN organizations USING (workspace_id, organization_id)
     WHERE organization_id IN ${textList(organizations)} AND _missing_since IS NULL AND _deleted_at IS NULL`
 
 /**
- * Returns the condition that rows of a table satisfy; undefined for a table that is not published to a filtered target, since no key tells whose its
- * rows are.
+ * Returns the condition that rows of a table satisfy; undefined if the table is not published to filtered targets,
+ * since no key shows whose its rows are.
  */
 function conditionOf({ key }: Relation, { agents, organizations }: RowFilter): string | undefined {
   if (key.includes('agent_id')) {
@@ -122,7 +122,7 @@ function conditionOf({ key }: Relation, { agents, organizations }: RowFilter): s
 
 const isModel = (name: string): boolean => name.startsWith(`${MODELS_SCHEMA}.`)
 
-/** A row filter selects rows of models by their agents alone. */
+/** True if rows belong to an agent: a row filter selects rows of models only by agent. */
 const isOfAgent = ({ key }: Relation): boolean => key.includes('workspace_id') && key.includes('agent_id')
 
 function selected(
@@ -138,9 +138,9 @@ function selected(
   const keyColumns = relation.key.map(name => relation.columns.find(column => column.name === name)!)
   if (rows !== null && isModel(relation.name) && !isOfAgent(relation)) return []
   const actions = keyColumns.map(column => actionOf(column, pii))
-  // Without their keys, rows could not be distinguished.
+  // Rows without keys could not be told apart.
   if (actions.includes('drop')) return []
-  // Names of people, teams and organizations may be known from the records of agents that the target does not receive.
+  // Names of people, teams and organizations may come from records of agents that the target does not receive.
   const hidden = rows === null ? [] : relation.shared
   const represented = (column: DescribedColumn) => {
     const value = hidden.includes(column.name) ? `NULL::${column.sqlType}` : publishedValue(column, pii)
@@ -153,8 +153,8 @@ function selected(
 }
 
 /**
- * Returns what `target` receives, by the present rows of `organization_agents`: called in the transaction that reads the rows. `key` is the
- * key of hashes, for a target that has any.
+ * Returns the rows and values that `target` receives, given the current rows of `organization_agents`. Must run in the
+ * transaction that reads the rows. `key` is the hash key, for a target that needs one.
  */
 export async function selectionFor(
   reader: Pick<Writer, 'rows'>,
@@ -166,12 +166,12 @@ export async function selectionFor(
   const relations = published.flatMap(relation => selected(relation, { target, type, ids }))
   const organizations = target.rows?.organizations ?? []
   const agents = organizations.length === 0 ? [] : await reader.rows(`${agentsOf(organizations)} ORDER BY ALL`)
-  // With the SQL of the values: a new version may normalise values in another way before it hashes them.
+  // Includes the SQL of the values, since a new version may normalise values differently before it hashes them.
   const columns = relations.map(({ name, key: keyColumns, columns: of, values, where }) => [
     name,
     of.map((column, index) => [column.name, column.sqlType, values[index]]),
     where,
-    // Keys of all other tables are those of this version.
+    // All other tables have the keys of this version.
     ...(isModel(name) ? [keyColumns] : []),
     ...models.flatMap(model => (tableOf(model.name) === name && model.tableId !== null ? [model.tableId] : [])),
   ])

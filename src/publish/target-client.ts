@@ -1,4 +1,4 @@
-// Starts the process of a target, and sends it requests.
+// Starts the process of a target and sends it requests.
 import { type ChildProcess, fork } from 'node:child_process'
 import { targetEnvironment } from '../config/s3.ts'
 import { ownEnvironment } from '../config.ts'
@@ -7,12 +7,12 @@ import type { PackagedTable, PackageHead, Sums } from './package.ts'
 import type { FromTarget, SummedTable, TargetSettings, ToTarget } from './target-port.ts'
 import type { TargetWatermark } from './watermark.ts'
 
-/** The compiled process. The relative path is valid from this file's compiled form and from the command's bundle. */
+/** URL of the compiled process. The relative path is valid from this file's compiled form and from the command's bundle. */
 export const TARGET_PROCESS = new URL('../publish/target-process.js', import.meta.url)
 
 /** A package that is applied while it is written. */
 export interface Application {
-  /** Hands over a table whose files are written. @throws the target's error, if it has failed */
+  /** Passes a table whose files are written. @throws the target's error, if it has failed */
   add(table: PackagedTable): void
   /** Announces the end of the tables, and waits until the target has the new state. */
   complete(): Promise<void>
@@ -24,9 +24,9 @@ export interface TargetClient {
   /** Begins to apply a package that is still being written. */
   apply(head: PackageHead): Application
   sums(tables: readonly SummedTable[]): Promise<Sums>
-  /** @returns why maintenance of the target failed, or null */
+  /** Maintains the target. @returns why maintenance failed, or null */
   maintain(): Promise<string | null>
-  /** Ends the process, which releases the target and discards a state that is not complete. */
+  /** Ends the process, which releases the target and discards an incomplete state. */
   close(): Promise<void>
 }
 
@@ -93,7 +93,7 @@ function startProcess(entry: URL, { target }: TargetSettings): { child: ChildPro
   return { child, close }
 }
 
-/** Tests a target from a process of its own (`TargetType.probe`). @returns what was found @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING, EXTENSION_UNAVAILABLE */
+/** Probes a target from a separate process. @returns its findings @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING, EXTENSION_UNAVAILABLE */
 export async function probeTarget(
   settings: TargetSettings,
   { signal, entry = TARGET_PROCESS }: Started,

@@ -1,5 +1,5 @@
-// The DuckDB instance of a target's process, its extensions, and the lock of a target that is a file or folder. Only that process loads
-// extensions: from a folder that the configuration names, else from the network. DuckDB checks their signature.
+// The DuckDB instance of a target's process, its extensions, and the lock of a target that is a file or folder. Only
+// that process loads extensions, from the configured folder or else from the network. DuckDB checks their signature.
 import { existsSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -25,7 +25,7 @@ export async function openTargetDatabase(
     preserve_insertion_order: 'false',
     checkpoint_threshold: '1GB',
     autoinstall_known_extensions: 'false',
-    // An empty folder: secrets that a user has stored for DuckDB are not those of a target.
+    // An empty folder keeps out secrets that a user has stored for DuckDB.
     secret_directory: join(settings.spillFolder, 'secrets'),
   })
   const connection = await instance.connect()
@@ -41,7 +41,7 @@ export async function transaction<T>({ database }: { database: TargetDatabase },
     await database.run('COMMIT')
     return result
   } catch (error) {
-    // After a lost connection this fails too; the first error is the one to report.
+    // After a lost connection ROLLBACK fails too; only the first error is reported.
     await database.run('ROLLBACK').catch(() => {})
     throw error
   }
@@ -52,7 +52,7 @@ const USED =
 
 /** Returns the error of a target's file: TARGET_LOCKED, or TARGET_UNUSABLE with `hint`. */
 export function targetError(path: string, cause: unknown, hint: string): ConvohouseError {
-  // An error about a folder speaks of the data folder, which a target need not be in.
+  // The original error speaks of the data folder, but the target may be elsewhere.
   if (isCode(cause, 'HOME_UNUSABLE'))
     return new ConvohouseError('TARGET_UNUSABLE', { what: cause.message, hint, cause })
   if (cause instanceof ConvohouseError) return cause
@@ -62,7 +62,7 @@ export function targetError(path: string, cause: unknown, hint: string): Convoho
   return new ConvohouseError('TARGET_UNUSABLE', { what: `Cannot use ${path}: ${why}`, hint, cause })
 }
 
-/** Follows a symbolic link, which may lead to a disk with more space, instead of replacing it. @throws TARGET_UNUSABLE */
+/** Resolves a symbolic link, which may lead to a disk with more space, so that it is not replaced. @throws TARGET_UNUSABLE */
 export const followed = (path: string): Promise<string> =>
   destinationOf(path).catch(cause => {
     throw targetError(path, cause, 'Correct the symbolic link, or give the target another path.')
@@ -78,8 +78,8 @@ const foreignLock = (file: string, cause: unknown): ConvohouseError =>
   })
 
 /**
- * Locks a target for as long as this process lives. One process at a time can attach a file of DuckDB, and the system releases it when the
- * process ends. @throws TARGET_LOCKED, TARGET_UNUSABLE
+ * Locks a target until this process ends. Only one process at a time can attach a DuckDB file, and the system releases
+ * it when the process ends. @throws TARGET_LOCKED, TARGET_UNUSABLE
  */
 export async function lockTarget(database: TargetDatabase, path: string, file = `${path}.lock`): Promise<void> {
   try {
@@ -87,7 +87,7 @@ export async function lockTarget(database: TargetDatabase, path: string, file = 
     const attach = () => database.run(`ATTACH ${quoteText(file)} AS target_lock`)
     await attach().catch(async cause => {
       if (isLocked(cause)) throw cause
-      // A kill or a full disk cut the file off while DuckDB created it.
+      // A kill or a full disk cut the file off while DuckDB was creating it.
       if (!(await isStub(file).catch(() => false)))
         throw diskErrorCode(cause) === null ? foreignLock(file, cause) : cause
       await rm(file, { force: true })
@@ -109,7 +109,7 @@ const unavailable = (name: string, what: string, cause?: unknown): ConvohouseErr
 
 const reasonOf = (cause: unknown): string => String((cause as Error | undefined)?.message ?? cause).split('\n')[0]!
 
-/** `folder`: the one that the configuration names. Downloaded extensions are stored in the data folder. */
+/** `folder` is the configured one. Downloaded extensions are stored in the data folder. */
 export const extensionPlaces = (home: string, folder: string | null): ExtensionPlaces => ({
   folder,
   cache: join(home, 'publish', 'extensions'),
@@ -121,7 +121,7 @@ export async function loadExtension(
   name: string,
   { folder, cache }: ExtensionPlaces,
 ): Promise<void> {
-  // Without HOME, DuckDB finds no place of its own.
+  // Without HOME, DuckDB finds no default folders.
   for (const setting of ['home_directory', 'extension_directory', 'secret_directory'])
     await database.run(`SET ${setting} = ${quoteText(cache)}`)
   const file = folder === null ? null : join(folder, fileOf(name))

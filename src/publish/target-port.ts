@@ -1,14 +1,15 @@
-// The port that every type of target implements in its own process, and the messages between that process and the one of the warehouse.
+// The port that every target type implements in its own process, and the messages between that process and the warehouse process.
 import type { TargetConfig } from '../config/targets.ts'
 import type { Package, PackagedTable, PackageHead, Sums } from './package.ts'
 import type { TargetWatermark } from './watermark.ts'
 
-/** A target that this process has opened. If another process publishes to it, `apply` fails. */
+/** A target that this process has opened. If another process publishes to the target, `apply` fails. */
 export interface OpenTarget {
-  /** Returns null if the target does not exist or has no watermark: it must be filled. */
+  /** Returns null if the target does not exist or has no watermark, and so must be filled. */
   watermark(): Promise<TargetWatermark | null>
   /**
-   * Applies a package while its tables arrive, and commits when it is complete. Readers see the state before it or the state after it.
+   * Applies a package while its tables arrive, and commits once it is complete. Readers see either the state before or the state
+   * after.
    * @throws TARGET_CHANGED if the target no longer has the watermark that the package starts from
    */
   apply(contents: Package): Promise<void>
@@ -20,9 +21,9 @@ export interface OpenTarget {
 export type SummedTable = Pick<PackagedTable, 'name'> & { columns: { name: string; sqlType: string }[] }
 
 export interface ExtensionPlaces {
-  /** The folder with `NAME.duckdb_extension`, absolute; null: extensions are downloaded. */
+  /** Absolute folder with `NAME.duckdb_extension`; null downloads extensions. */
   folder: string | null
-  /** Where downloaded extensions are stored. */
+  /** Folder for downloaded extensions. */
   cache: string
 }
 
@@ -31,12 +32,12 @@ export interface TargetSettings {
   extensions: ExtensionPlaces
   memoryLimit: string
   threads: number
-  /** Where DuckDB writes what does not fit into memory. */
+  /** Folder for data that does not fit into memory. */
   spillFolder: string
 }
 
 export type ToTarget =
-  /** Tests the target, and changes nothing. */
+  /** Probes the target without changing it. */
   | { kind: 'probe'; settings: TargetSettings }
   | { kind: 'open'; settings: TargetSettings }
   | { kind: 'apply'; head: PackageHead }
@@ -48,11 +49,11 @@ export type ToTarget =
   | { kind: 'maintain' }
 
 export type FromTarget =
-  /** `found`: the server, for people. */
+  /** `found` names the server, for people. */
   | { kind: 'probed'; found: string }
   | { kind: 'opened'; watermark: TargetWatermark | null }
   | { kind: 'applied' }
   | { kind: 'sums'; sums: Sums }
-  /** `failure`: why maintenance failed, which a later publication repeats. */
+  /** `failure`: why maintenance failed; a later publication retries it. */
   | { kind: 'maintained'; failure: string | null }
   | { kind: 'failed'; code: string; what: string; hint: string | null }

@@ -1,5 +1,5 @@
-// The process of one publication to one target. It holds the target's lock from the first message to its end, so that no second publication
-// can come between. It ends when the process that started it does; SIGKILL is safe at any moment.
+// The process of one publication to one target. It holds the target's lock from the first message to its end, so that
+// no other publication can interfere. It ends with the process that started it; SIGKILL is safe at any moment.
 import { Readable } from 'node:stream'
 import { ConvohouseError } from '../core/errors.ts'
 import { restrictUmask } from '../files/durable.ts'
@@ -41,7 +41,7 @@ async function answer(message: Exclude<ToTarget, { kind: 'table' | 'complete' }>
   }
 }
 
-/** Leaves out values, which DuckDB's messages may quote. */
+/** Removes values, which DuckDB's messages may quote. */
 function failureOf(error: unknown): FromTarget {
   if (error instanceof ConvohouseError)
     return { kind: 'failed', code: error.code, what: error.message, hint: error.hint ?? null }
@@ -55,7 +55,7 @@ function failureOf(error: unknown): FromTarget {
 
 restrictUmask()
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-// The parent ends this process; signals of a terminal reach both.
+// The parent ends this process; a terminal sends its signals to both.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 process.on('message', (message: ToTarget) => {
   if (message.kind === 'table') return void tables.push(message.table)

@@ -1,21 +1,21 @@
-// The watermark of a target: which state of which warehouse it contains, and under which policy. It is stored in the target, in the
-// publication's own transaction, so that a target that was wiped, restored or written by another warehouse is noticed.
+// The watermark of a target: the state of the warehouse that it contains, and the policy. The publication's own transaction
+// stores it in the target, so that wiping or restoring the target, or writing it from another warehouse, is noticed.
 import { quoteText } from '../catalog/layout.ts'
 import type { Watermark } from '../warehouse/changes/log-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
 
 export interface TargetWatermark extends Watermark {
-  /** Who writes the target (`ownerOf`). */
+  /** Owner of the target (`ownerOf`). */
   owner: string
   /** Id of the publication that wrote it. */
   publicationId: string
   /** Hash of the rows and values that are published (`selection.ts`). */
   policy: string
-  /** When its rows were read from the warehouse: the target is as fresh as the warehouse was then. ISO-8601 UTC. */
+  /** Time when its rows were read from the warehouse: the target is as fresh as the warehouse was then. ISO-8601 UTC. */
   asOf: string
 }
 
-/** The table of the target that has the watermark, in one row. */
+/** The target's table with the watermark, in one row. */
 export const WATERMARK_TABLE = '_publication'
 
 /** Returns the SQL of the values of a watermark's row, whose time is TIMESTAMPTZ. */
@@ -53,7 +53,7 @@ export const watermarkFields = ({ publicationId, asOf, ...rest }: TargetWatermar
   as_of: asOf,
 })
 
-/** Returns the watermark with these members; null: one is missing or has another type. */
+/** Returns the watermark with these members; null if one is missing or has another type. */
 export function watermarkOf(fields: Record<string, unknown>): TargetWatermark | null {
   const { owner, publication_id: publicationId, as_of: asOf, epoch, seq, policy } = fields
   const texts = [owner, publicationId, asOf, epoch, policy].every(value => typeof value === 'string')

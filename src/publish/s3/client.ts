@@ -1,8 +1,8 @@
-// The connection to S3 of a target's process: AWS's SDK, which finds credentials, signs, repeats requests that a server could not answer, and
-// corrects the clock. Requests are repeated for some ten seconds; then the publication fails, and the next one tries again.
+// Connects a target's process to S3 with AWS's SDK, which finds credentials, signs, retries requests and corrects the
+// clock. Requests are retried for about ten seconds; then the publication fails, and the next one tries again.
 //
-// Errors are known by the name that a server gives them, else by their status, and those of the connection by Node's code. Names for credentials,
-// rights and buckets are the same with all servers; those for a lack of space are not.
+// Errors are recognised by the name that a server gives them, else by their status; connection errors by Node's code.
+// All servers use the same names for credentials, rights and buckets, but not for a lack of space.
 import { readFileSync } from 'node:fs'
 import { S3Client } from '@aws-sdk/client-s3'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
@@ -15,7 +15,7 @@ import type { TargetDatabase } from '../target-database.ts'
 export interface Credentials {
   accessKeyId: string
   secretAccessKey: string
-  /** Set for credentials of a role. */
+  /** Set for the credentials of a role. */
   sessionToken: string | null
 }
 
@@ -23,13 +23,13 @@ export interface S3Connection {
   place: S3Place
   client: S3Client
   region(): Promise<string>
-  /** Asks for them again if they are about to expire. @throws SECRET_MISSING */
+  /** Renews the credentials if they are about to expire. @throws SECRET_MISSING */
   credentials(): Promise<Credentials>
-  /** The text without the values of credentials that have been used. */
+  /** Removes the values of all used credentials from a text. */
   masked(text: string): string
 }
 
-/** With growing pauses they take 13 seconds on average, which bridges a short outage. A probe does not wait. */
+/** With exponential backoff they take 13 seconds on average, which bridges a short outage. A probe does not wait. */
 const MOST_ATTEMPTS = { publication: 10, probe: 3 }
 
 function readable(file: string, what: string): Buffer {
@@ -54,7 +54,7 @@ const noCredentials = (place: S3Place, cause: unknown): ConvohouseError =>
     cause,
   })
 
-/** Must be closed (`client.destroy()`). The environment decides about credentials (`s3Environment`). @throws SECRET_MISSING if a file cannot be read */
+/** Connects to S3 with the environment's credentials (`s3Environment`). Callers run `client.destroy()`. @throws SECRET_MISSING */
 export function connectS3(place: S3Place, purpose: keyof typeof MOST_ATTEMPTS = 'publication'): S3Connection {
   const { endpoint, urlStyle, credentialsFile, caFile } = place
   if (credentialsFile !== null) readable(credentialsFile, 'the credentials for S3')
@@ -63,7 +63,7 @@ export function connectS3(place: S3Place, purpose: keyof typeof MOST_ATTEMPTS = 
     ...(endpoint !== null && { endpoint }),
     forcePathStyle: urlStyle === 'path',
     maxAttempts: MOST_ATTEMPTS[purpose],
-    // Checksums in trailers are unknown to many servers; the signature covers the content.
+    // Many servers do not support checksums in trailers; the signature already covers the content.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -91,15 +91,15 @@ export function connectS3(place: S3Place, purpose: keyof typeof MOST_ATTEMPTS = 
 
 const SECRET = 'target_s3'
 
-/** DuckDB sends a ten-thousandth of this at once, and keeps it in memory: by default 80 MB for each file. */
+/** DuckDB sends a ten-thousandth of this per request and keeps it in memory. Its default takes 80 MB for each file. */
 const MOST_OF_FILE = '200GB'
 
 /** With growing pauses they take 17 seconds, which bridges a short outage. */
 const RETRIES = 5
 
 /**
- * Lets DuckDB read and write below the connection's bucket. Requires the extension `httpfs`. Each publication calls it, since credentials of
- * a role last for minutes to hours. They are parameters of the statement, and so in no SQL text and no error; DuckDB shows the secret redacted.
+ * Lets DuckDB read and write below the connection's bucket. Requires the extension `httpfs`. Each publication calls it, since
+ * a role's credentials expire within hours. As parameters they appear in no SQL text or error; DuckDB redacts the secret.
  * @throws SECRET_MISSING
  */
 export async function openS3InDuckdb(
@@ -124,7 +124,7 @@ export async function openS3InDuckdb(
 }
 
 interface Known {
-  /** Names of errors, statuses or codes of Node. */
+  /** Matches names of errors, statuses or codes of Node. */
   of: RegExp
   hint: (place: S3Place) => string
 }
@@ -185,7 +185,7 @@ interface S3Cause {
 
 const statusOf = (cause: unknown): number | null => (cause as S3Cause | null)?.$metadata?.httpStatusCode ?? null
 
-/** True for an error of the SDK, also if no server has answered. */
+/** True for an error of the SDK, even if no server has answered. */
 export const isOfSdk = (cause: unknown): boolean => (cause as S3Cause | null)?.$metadata !== undefined
 
 /** True if another process wrote the object first. */
@@ -203,7 +203,7 @@ function reasonOf({ name = '', code, message = '', $metadata = {} }: S3Cause): s
   return `${text || 'no answer'}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`
 }
 
-/** Returns the error of a place in S3. Values of credentials are removed from its text. */
+/** Returns the error of a place in S3, without the values of credentials. */
 export function s3Error({ place, masked }: Pick<S3Connection, 'place' | 'masked'>, cause: unknown): ConvohouseError {
   if (cause instanceof ConvohouseError) return cause
   const { name, code, $metadata } = (cause ?? {}) as S3Cause

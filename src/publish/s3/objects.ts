@@ -1,4 +1,4 @@
-// The objects below the prefix of a target in S3, and a test of that place. Names are relative to it. Errors are those of the SDK (`client.ts`).
+// The objects below a target's prefix in S3, and a probe of it. Names are relative to the prefix. Errors are those of the SDK.
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import {
@@ -13,18 +13,18 @@ import { connectS3, isMissing, type S3Connection, s3Error } from './client.ts'
 
 export interface StoredObject {
   name: string
-  /** Without quotes: not all servers have them in all answers. */
+  /** Without quotes, since not all servers send them in all answers. */
   etag: string
-  /** By the server's clock. */
+  /** Time of the last change, by the server's clock. */
   modifiedMs: number
 }
 
 export interface Objects {
-  /** Null: there is none. */
+  /** Returns null if there is no object of that name. */
   get(name: string): Promise<{ text: string; etag: string } | null>
-  /** Stores a text if the object still has the ETag, or if there is none yet (null). @returns its ETag */
+  /** Stores a text if the object still has this ETag, or if there is none yet (null). @returns its ETag */
   replace(name: string, text: string, etag: string | null): Promise<string>
-  /** Stores a text, whatever is there. */
+  /** Stores a text, overwriting any object. */
   put(name: string, text: string): Promise<void>
   /** Stores a file in one request. */
   upload(name: string, file: string): Promise<void>
@@ -68,7 +68,7 @@ export function objectsIn({ client, place: { bucket, prefix } }: Pick<S3Connecti
       await client.send(new PutObjectCommand(jsonAt(name, text)))
     },
     async upload(name, file) {
-      // From memory, since the SDK cannot repeat a request whose stream has been read.
+      // Sent from memory, since the SDK cannot retry a request whose stream has been read.
       const Body = await readFile(file)
       await client.send(new PutObjectCommand({ ...at(name), Body, ContentType: 'application/vnd.apache.parquet' }))
     },
@@ -108,7 +108,7 @@ export function objectsIn({ client, place: { bucket, prefix } }: Pick<S3Connecti
   }
 }
 
-/** Lists, writes, reads and deletes there, and leaves nothing. `work` stores an object of the name. @returns the server, for people @throws TARGET_UNUSABLE, SECRET_MISSING */
+/** Tests listing, writing, reading and deleting. `work` stores the named object. @returns the server @throws TARGET_UNUSABLE, SECRET_MISSING */
 export async function probing(
   place: S3Place,
   work: (objects: Objects, name: string) => Promise<void>,

@@ -1,4 +1,4 @@
-// All types of targets. A new type is a folder here, a file in `src/config/targets`, and a line in each list.
+// All target types. A new type needs a folder here, a file in `src/config/targets`, and a line in each list.
 import type { TargetConfig } from '../../config/targets.ts'
 import { ducklakeType } from './ducklake/ducklake-type.ts'
 import { parquetType } from './parquet/parquet-type.ts'

@@ -3,9 +3,9 @@ import { representedValue } from '../postgres/representation.ts'
 import type { TargetType } from '../target-type.ts'
 
 export const ducklakeType: TargetType<LakeTarget> = {
-  // The statistics of a table keep the least and the greatest value of deleted rows.
+  // A table's statistics keep the minimum and maximum of deleted rows.
   erasesByDelta: false,
-  // A lake cannot look for a text with a NUL, and its catalog in PostgreSQL cannot hold one.
+  // A lake cannot search for a text with a NUL, and its catalog in PostgreSQL cannot store one.
   represent: representedValue,
   contents: () => [],
   partitionBy: () => null,

@@ -1,7 +1,8 @@
-// The target `ducklake`: a catalog in PostgreSQL, and Parquet files. A package is applied in one transaction of the lake together with its
-// watermark, which makes one version: readers see the version before it until the commit.
+// The target `ducklake`: a catalog in PostgreSQL, and Parquet files. One transaction of the lake applies a package together with its
+// watermark and makes one version: readers see the version before it until the commit.
 //
-// A transaction compares the watermark before it changes anything, and replaces its row. Of two transactions, the lake refuses the later.
+// A transaction compares the watermark before it changes anything, and then replaces its row. If two transactions run concurrently, the
+// lake refuses the later one.
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import type { LakeTarget } from '../../../config/targets/ducklake.ts'
 import { placeOf } from '../../../config/targets.ts'
@@ -18,20 +19,20 @@ import { completeErasure, maintain, widenRanges } from './maintenance.ts'
 const WATERMARK = `${ATTACHED}.main.${WATERMARK_TABLE}`
 
 /**
- * Each thread that writes holds a row group: DuckDB's default, 122,880 rows of any size, needs more memory for wide rows than there is.
- * Level 3 of zstd takes a seventh longer, for 3 % less.
+ * Each writing thread holds a row group. DuckDB's default of 122,880 rows needs too much memory for wide rows. Level 3
+ * of zstd takes a seventh longer and saves 3 %.
  */
 const OPTIONS = { parquet_compression: 'zstd', parquet_compression_level: '1', parquet_row_group_size: '8192' }
 
-/** JSON is text, which all engines read alike. */
+/** Declares JSON columns as text, which all engines read alike. */
 const asText = ({ columns, ...table }: PackagedTable): PackagedTable => ({
   ...table,
   columns: columns.map(column => ({ ...column, sqlType: column.sqlType.replace('JSON', 'VARCHAR') })),
 })
 
 /**
- * Returns the names of the tables of the newest version, as packages have them. DuckDB's views of tables would read the whole database of the
- * catalog.
+ * Returns the names of the newest version's tables, spelled as in packages. DuckDB's own views would read the catalog's
+ * whole database.
  */
 async function tablesOf({ database, catalogTable }: Lake): Promise<string[]> {
   const rows = await database.rows<{ name: string }>(`
@@ -47,7 +48,7 @@ async function storedWatermark(lake: Lake): Promise<TargetWatermark | null> {
   return isFilled ? readStoredWatermark(lake.database, WATERMARK) : null
 }
 
-/** Drops all tables, so that no statistics, columns or files of earlier ones are left in the version, and sets up every lake's parts. */
+/** Drops all tables, so that no earlier statistics, columns or files remain, and creates the parts of every lake. */
 async function beginRefill(lake: Lake): Promise<void> {
   const { database } = lake
   for (const [name, value] of Object.entries(OPTIONS))
@@ -116,8 +117,8 @@ export async function openDuckLake(
 }
 
 /**
- * Tests that the catalog, and data in S3, can be reached and written, and that nothing else has written the lake.
- * @returns what was found, for people: `12 versions, the newest of 140 files`
+ * Tests that the catalog, and data in S3, can be reached and written, and that only convohouse has written the lake.
+ * @returns its findings, for people: `12 versions, the newest of 140 files`
  * @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING, EXTENSION_UNAVAILABLE
  */
 export async function probeLake(

@@ -1,5 +1,5 @@
-// The connection to a lake: DuckDB's extension `ducklake` attaches its catalog, a schema in PostgreSQL. An advisory lock of the transaction
-// keeps other publications from writing meanwhile.
+// Connects to a lake: DuckDB's extension `ducklake` attaches its catalog, a schema in PostgreSQL. An advisory lock in
+// the transaction keeps out other publications.
 
 import { existsSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
@@ -20,13 +20,13 @@ import type { ExtensionPlaces } from '../../target-port.ts'
 import { connectionText, lockSql, postgresError, usingPassword } from '../postgres/connection.ts'
 
 export interface LakeData {
-  /** Lets DuckDB write there. Called for each connection. @throws SECRET_MISSING if credentials cannot be read */
+  /** Lets DuckDB write to this place. Called for each connection. @throws SECRET_MISSING if credentials cannot be read */
   prepare(database: TargetDatabase): Promise<void>
-  /** True if a folder of the place has anything in it. */
+  /** True if the folder is not empty. */
   has(folder: string): Promise<boolean>
-  /** Makes files durable that were written since: after a power failure, the catalog must not name files that were never written. */
+  /** Syncs files written since `sinceMs`: after a power failure, the catalog must not name files that were never written. */
   sync(sinceMs: number): Promise<void>
-  /** Removes files, by their names relative to the place. */
+  /** Removes files, given by their names relative to the place. */
   remove(names: readonly string[]): Promise<void>
   /** Returns the error of the place; null if the cause lies elsewhere. */
   errorOf(cause: unknown): ConvohouseError | null
@@ -47,11 +47,11 @@ async function syncFiles(folder: string, sinceMs: number): Promise<void> {
   await severally(folders, syncFolder)
 }
 
-/** `data`: absolute. */
+/** `data` is absolute. */
 const dataFolder = (data: string): LakeData => ({
   async prepare() {
     await makeFolder(data)
-    // Other users may read the files if the owner has opened the folder to them; it is private at first.
+    // Other users may read the files if the owner has opened the folder to them; a new folder is private.
     process.umask(0o777 & ~(await stat(data)).mode)
   },
   has: async folder => existsSync(join(data, folder)),
@@ -63,13 +63,13 @@ const dataFolder = (data: string): LakeData => ({
   close() {},
 })
 
-/** True for an error of DuckDB's extension `httpfs`. Its first line says what failed; `doctor` asks the server itself for the reason. */
+/** True for an error of DuckDB's extension `httpfs`. Its first line states the failure; `doctor` asks the server for the reason. */
 const isOfHttpfs = (cause: unknown): boolean =>
   /\bHTTP Error: |for HTTP [A-Z]+ to '|Failed to remove files: /.test(messageOf(cause))
 
-/** Objects in S3, which DuckDB writes, reads and removes: one is durable once the server has confirmed it. @throws SECRET_MISSING */
+/** Returns a lake's data in S3. An object is durable once the server has confirmed it. @throws SECRET_MISSING */
 async function dataObjects(place: S3Place): Promise<LakeData> {
-  // AWS's SDK takes longer to load than all else, and few lakes need it.
+  // AWS's SDK takes longer to load than everything else, and few lakes need it.
   const { connectS3, isOfSdk, openS3InDuckdb, s3Error } = await import('../../s3/client.ts')
   const { objectsIn } = await import('../../s3/objects.ts')
   const connection = connectS3(place)
@@ -88,7 +88,7 @@ async function dataObjects(place: S3Place): Promise<LakeData> {
 export const lakeData = async ({ s3, data }: LakeTarget): Promise<LakeData> =>
   s3 === null ? dataFolder(data) : dataObjects(s3)
 
-/** PostgreSQL itself, for the lock, within the transaction that writes the lake. */
+/** Name of the attached PostgreSQL server, for the lock within the transaction that writes the lake. */
 const SERVER = 'catalog_server'
 
 export interface Lake {
@@ -113,8 +113,8 @@ export async function loadExtensions(
 }
 
 /**
- * The catalog never stores rows (`DATA_INLINING_ROW_LIMIT`), only names, statistics and paths: every engine that reads lakes finds all rows
- * in files. The password is not part of the text.
+ * Returns the ATTACH statement. The catalog never stores rows inline (`DATA_INLINING_ROW_LIMIT`), so every engine finds
+ * all rows in files. The text does not contain the password.
  */
 function attachText({ catalog, data }: LakeTarget): string {
   const options = [
@@ -130,7 +130,7 @@ async function hasCatalog({ rows }: TargetDatabase, { catalog: { schema } }: Lak
   return row!.found
 }
 
-/** Refuses the data of another lake, which a new one would take for files of killed publications. @throws TARGET_UNUSABLE */
+/** Refuses data of another lake, which a new lake would take for leftovers of killed publications. @throws TARGET_UNUSABLE */
 async function expectNoData({ data: place }: LakeTarget, data: LakeData): Promise<void> {
   for (const schema of SCHEMAS)
     if (await data.has(schema))
@@ -165,13 +165,13 @@ const KNOWN: readonly Known[] = [
 const DISK_HINT =
   'Free disk space, or make the folder of the data writable. The lake is as it was before; the next publication tries again.'
 
-/** Where DuckDB quotes a path or a statement. */
+/** Matches quoted paths and statements in DuckDB's messages. */
 const QUOTED = /"[^"]*"|'[^']*'/g
 
-/** PostgreSQL and libpq say so in their texts. */
+/** Matches messages of PostgreSQL and libpq. */
 const OF_SERVER = /(FATAL|ERROR): {2}|connection to server|server closed the connection|Postgres/
 
-/** Returns the error of a lake, of DuckDB's text the first line only: later ones may quote a statement. The caller removes the password. */
+/** Returns the error of a lake with DuckDB's first line; later lines may quote a statement. The caller removes the password. */
 export function lakeError(target: LakeTarget, cause: unknown): ConvohouseError {
   if (isCode(cause, 'HOME_UNUSABLE'))
     return new ConvohouseError('TARGET_UNUSABLE', { what: cause.message, hint: DISK_HINT, cause })
@@ -238,7 +238,7 @@ export async function connectedLake<T>(
   }
 }
 
-/** The settings of a role may be too short for a publication. */
+/** The role's own limits may be too short for a publication. */
 const SETTINGS = { idle_in_transaction_session_timeout: 15 * MINUTE, statement_timeout: 0 }
 
 /** @throws TARGET_LOCKED */
@@ -256,13 +256,13 @@ async function lock({ database: { rows }, target }: Lake): Promise<void> {
   })
 }
 
-/** The author of every version that convohouse makes. */
+/** Author of every version that convohouse makes. */
 const AUTHOR = 'convohouse'
 
-/** Refuses a lake with a version of another author: convohouse owns its tables. @throws TARGET_UNUSABLE */
+/** Refuses a lake with a version of another author, since convohouse owns its tables. @throws TARGET_UNUSABLE */
 async function expectOwn({ database, target, catalogTable }: Lake): Promise<void> {
   const { catalog, data } = target
-  // DuckLake itself makes version 0, which has no table.
+  // DuckLake itself makes version 0, which has no tables.
   const [version] = await database.rows<{ id: string }>(`
     SELECT snapshot_id::VARCHAR AS id FROM ${catalogTable('ducklake_snapshot_changes')}
     WHERE snapshot_id > 0 AND author IS DISTINCT FROM ${quoteText(AUTHOR)} ORDER BY snapshot_id LIMIT 1`)
@@ -274,8 +274,8 @@ async function expectOwn({ database, target, catalogTable }: Lake): Promise<void
 }
 
 /**
- * Runs `work` in a transaction that no other publication to the lake runs beside.
- * @throws TARGET_LOCKED; TARGET_UNUSABLE if something else has written the lake
+ * Runs `work` in a transaction that excludes other publications to the lake.
+ * @throws TARGET_LOCKED; TARGET_UNUSABLE if another program has written the lake
  */
 export const exclusively = <T>(lake: Lake, work: () => Promise<T>): Promise<T> =>
   transaction(lake, async () => {
@@ -284,7 +284,7 @@ export const exclusively = <T>(lake: Lake, work: () => Promise<T>): Promise<T> =
     return work()
   })
 
-/** Returns the names the version that the transaction makes. `facts`: JSON for readers of `lake.snapshots()`. */
+/** Sets the message of the version that the transaction makes. `facts`: JSON for readers of `lake.snapshots()`. */
 export const describeVersion = ({ database }: Lake, message: string, facts: object = {}): Promise<void> =>
   database.run(
     `CALL ducklake_set_commit_message('${ATTACHED}', '${AUTHOR}', ${quoteText(message)}, extra_info => ${quoteText(JSON.stringify(facts))})`,

@@ -1,9 +1,9 @@
-// Keeps a lake small, quick and correct: widens ranges, expires earlier versions, rewrites small files and files with many deleted rows, and
-// removes files that no version has any more. Each step is a transaction of its own, so that the lake is whole wherever it ends.
+// Keeps a lake small, quick and correct: widens ranges, expires earlier versions, rewrites small files and files with many deleted
+// rows, and removes files that no version uses. Each step is a separate transaction, so that the lake is consistent after each.
 //
-// The range of a column is its smallest and largest value, by which DuckDB leaves out files. DuckLake writes no range for a column of a file
-// with a long text that is not ASCII, with NaN, or with a row group of NULL. Its next transaction then takes the range of its own files for
-// that of the whole table, and queries with a filter lose rows. `test/bi/ducklake.bi.ts` says when DuckLake no longer does so.
+// The range of a column is its minimum and maximum, by which DuckDB skips files. DuckLake writes no range for a column of a file
+// with a long non-ASCII text, with NaN, or with a row group of NULLs. Its next transaction then takes the range of its own files
+// for that of the whole table, and queries with a filter lose rows. `test/bi/ducklake.bi.ts` fails once DuckLake has fixed this.
 import { quoteText } from '../../../catalog/layout.ts'
 import type { LakeTarget } from '../../../config/targets/ducklake.ts'
 import { MINUTE, momentText } from '../../../core/time.ts'
@@ -11,7 +11,7 @@ import { ATTACHED } from '../../attached.ts'
 import type { TargetDatabase } from '../../target-database.ts'
 import { connectedLake, describeVersion, exclusively, type Lake } from './lake.ts'
 
-/** The whole range of a type, by DuckLake's name of the type. */
+/** The full range of a type, by DuckLake's name of the type. */
 const WHOLE: Record<string, readonly [string, string]> = {
   varchar: ['', String.fromCodePoint(0x10ffff).repeat(3)],
   int32: ['-2147483648', '2147483647'],
@@ -31,8 +31,8 @@ interface Narrow {
 }
 
 /**
- * Widens the range of each column that has values in a file without a range. Runs before the lake's tables are read, and outside of
- * transactions: DuckLake caches what it has read.
+ * Widens the range of each column that has values in a file without a range. Runs before the lake's tables are read,
+ * and outside of transactions, because DuckLake caches the ranges it has read.
  */
 export async function widenRanges({ database, catalogTable }: Lake): Promise<void> {
   const ranges = catalogTable('ducklake_table_column_stats')
@@ -48,7 +48,7 @@ export async function widenRanges({ database, catalogTable }: Lake): Promise<voi
     return !whole || (min === whole[0] && max === whole[1]) ? [] : [{ table, column, whole }]
   })
   if (narrow.length === 0) return
-  // DuckLake answers `min` and `max` from the ranges while as many rows have been inserted as there are: one more counts as inserted.
+  // DuckLake answers `min` and `max` from the ranges while the insert count equals the row count; adding one to it prevents that.
   await database.run(`UPDATE ${catalogTable('ducklake_table_stats')} SET record_count = record_count + 1
     WHERE table_id IN (${narrow.map(({ table }) => table).join(', ')})`)
   for (const { table, column, whole } of narrow) {
@@ -58,30 +58,30 @@ export async function widenRanges({ database, catalogTable }: Lake): Promise<voi
   }
 }
 
-/** The most files of the newest version after maintenance, data and deletions together. A reader opens each file of its table. */
+/** Maximum number of files in the newest version after maintenance. A reader opens each file of its table. */
 export const MOST_FILES = 300
 
 /** From this many files on, a table is rewritten regardless of size. */
 const MOST_FILES_OF_TABLE = 12
 
-/** Smaller files are merged, and rewritten if any row is deleted. */
+/** Smaller files are merged, and rewritten if any of their rows is deleted. */
 const SMALL_BYTES = 32 * 2 ** 20
 
 /** A larger file is rewritten when this share of its rows is deleted. */
 const DELETED_SHARE = 0.2
 
-/** After this time no further table is begun. */
+/** No further table is started after this time. */
 const LONGEST_MS = MINUTE
 
-/** The names of the files that DuckLake writes into the folders of tables. */
+/** Matches the names of files that DuckLake writes into the folders of tables. */
 const OWN_FILE = /^(main|marts|models)\/\w+\/ducklake-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-delete)?\.parquet$/
 
 interface TableFiles {
   schema: string
   table: string
-  /** Files of data and of deletions. */
+  /** Number of files with data or deletions. */
   files: number
-  /** Data files with deleted rows, and their bytes. */
+  /** Number of data files with deleted rows, and their size. */
   deletedFrom: number
   deletedFromBytes: number
 }
@@ -102,7 +102,7 @@ async function filesOfTables({ database, catalogTable }: Lake): Promise<TableFil
   }))
 }
 
-/** Runs a function of DuckLake that writes files, in a version of its own. The change feed shows its rows as updates. */
+/** Runs a DuckLake function that rewrites files, in a separate version. The change feed shows its rows as updates. */
 async function rewriting(lake: Lake, call: string): Promise<void> {
   const begunMs = Date.now()
   await exclusively(lake, async () => {
@@ -120,7 +120,7 @@ async function compactTable(lake: Lake, { schema, table, files, deletedFrom, del
   await rewriting(lake, `ducklake_merge_adjacent_files(${of}, max_file_size => ${SMALL_BYTES})`)
 }
 
-/** Compacts the tables with the most files, until half of the limit is left. @returns true if there was anything to do */
+/** Compacts the tables with the most files until half of the limit is free. @returns true if there was anything to do */
 async function compact(lake: Lake, { mostFiles, untilMs }: { mostFiles: number; untilMs: number }): Promise<boolean> {
   const tables = await filesOfTables(lake)
   let total = tables.reduce((sum, { files }) => sum + files, 0)
@@ -135,7 +135,7 @@ async function compact(lake: Lake, { mostFiles, untilMs }: { mostFiles: number; 
 
 const before = (ms: number): string => `${quoteText(momentText(Date.now() - ms))}::TIMESTAMPTZ`
 
-/** Expires versions, and removes files that no version has any more, once no reader of an expired version needs them. */
+/** Expires versions. Removes files that no version uses, once readers of an expired version no longer need them. */
 async function expire(lake: Lake): Promise<void> {
   const { database, target, catalogTable } = lake
   const [due] = await database.rows<{ versions: boolean; files: boolean }>(`
@@ -151,7 +151,7 @@ async function expire(lake: Lake): Promise<void> {
     )
 }
 
-/** Removes what killed publications have left: under the lock no other one writes. Files with names that DuckLake does not give are kept. */
+/** Removes leftovers of killed publications; under the lock nobody else writes. Keeps files whose names DuckLake did not choose. */
 const removeOrphans = (lake: Lake): Promise<void> =>
   exclusively(lake, async () => {
     const { database, data, target } = lake
@@ -163,7 +163,7 @@ const removeOrphans = (lake: Lake): Promise<void> =>
     await data.remove(names.filter(name => OWN_FILE.test(name)))
   })
 
-/** Removes every version before the newest, with its files: they may have values that are no longer published. */
+/** Removes every version before the newest, with its files, which may contain values that are no longer published. */
 async function eraseEarlier(lake: Lake): Promise<void> {
   await removeOrphans(lake)
   await exclusively(lake, async () => {
@@ -178,7 +178,7 @@ async function eraseEarlier(lake: Lake): Promise<void> {
   })
 }
 
-/** True if a version that erases still has versions before it: the process that published it ended too early. */
+/** True if earlier versions remain although the newest is an erasure: the process that published it ended too early. */
 async function hasPendingErasure({ database, catalogTable }: Lake): Promise<boolean> {
   const rows = await database.rows(`
     SELECT 1 FROM ${catalogTable('ducklake_snapshot_changes')} WHERE contains(commit_extra_info, '"erases":true')
@@ -192,7 +192,7 @@ export async function completeErasure(lake: Lake): Promise<void> {
 }
 
 /**
- * Runs after each publication; most times there is nothing to do. @returns why it failed, or null: a later publication does the rest
+ * Runs after each publication; usually there is nothing to do. @returns why it failed, or null; a later publication does the rest
  * @throws TARGET_UNUSABLE, TARGET_LOCKED if an erasure is not complete
  */
 export async function maintain(

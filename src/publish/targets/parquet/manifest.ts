@@ -1,15 +1,15 @@
-// The manifest of a target in S3: which objects make up its current state, and the watermark. It is the commit point of a publication, replaced
-// in one conditional request. The objects it names are never changed:
+// The manifest of a target in S3 lists the objects of its current state, with the watermark. It is the commit point of
+// a publication, which replaces it in one conditional request. The listed objects never change:
 //
 //   _manifest.json
 //   _objects/conversations/month=2026-11/20261123T131500123Z-1a2b3c4d.parquet
 //
-// For readers without the manifest, each object has a copy under a name that stays:
+// For readers without the manifest, each object has a copy with a stable name:
 //
 //   conversations/month=2026-11/data.parquet
 //
-// After the commit, a publication brings the copies up to date and removes objects that no state needs any more. `_copies.json` says when that
-// was complete. The next publication completes one that was killed in between.
+// After the commit, a publication updates the copies and removes objects that no state needs. `_copies.json` says when
+// that was complete. If the publication is killed in between, the next one completes it.
 import { z } from 'zod'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { HOUR } from '../../../core/time.ts'
@@ -21,26 +21,26 @@ export const MANIFEST = '_manifest.json'
 const COPIES = '_copies.json'
 const OBJECTS = '_objects/'
 
-/** Tells a manifest from any other file of its name. */
+/** Identifies a manifest among other files of its name. */
 const FORMAT = 'convohouse-parquet-1'
 
 export interface ManifestFile {
-  /** `conversations`, `marts.fct_conversations` */
+  /** Name of the table, such as `conversations` or `marts.fct_conversations`. */
   table: string
-  /** The object, relative to the prefix. */
+  /** Name of the object, relative to the prefix. */
   path: string
 }
 
 export interface Manifest {
   watermark: TargetWatermark
-  /** Earlier objects may contain what is not to be published any more. */
+  /** True if earlier objects may contain values that must no longer be published. */
   erases: boolean
   files: readonly ManifestFile[]
 }
 
-/** `part`: a number from 0, or `empty` for the file without rows of a partitioned table. */
+/** Place of an object. `part` is a number from 0, or `empty` for the file without rows of a partitioned table. */
 export interface ObjectPlace {
-  /** `conversations/month=2026-11` */
+  /** Example: `conversations/month=2026-11`. */
   folder: string
   part: number | 'empty'
 }
@@ -55,7 +55,7 @@ const OBJECT = /^_objects\/(.+)\/\d{8}T\d{9}Z-[0-9a-f]{8}(?:-(empty|\d+))?\.parq
 /** True for a name that only publications create. */
 export const isObject = (name: string): boolean => OBJECT.test(name)
 
-/** The folder of the object; `conversations/month=2026-11`. */
+/** Returns the folder of the object, such as `conversations/month=2026-11`. */
 export const folderOf = (path: string): string => OBJECT.exec(path)![1]!
 
 export const isEmptyFile = (path: string): boolean => OBJECT.exec(path)?.[2] === 'empty'
@@ -66,16 +66,16 @@ export function copyName(path: string): string {
   return `${folder}/${part === 'empty' ? part : part === undefined ? 'data' : `data-${part}`}.parquet`
 }
 
-/** Names of tables, and of partitions as Hive writes them: `marts/fct_conversations/month=2026-11/data.parquet`. */
+/** Matches names of tables, with partitions as Hive writes them: `marts/fct_conversations/month=2026-11/data.parquet`. */
 const COPY = /^(?!_)[a-z0-9_]+(?:\/[a-z0-9_]+)?(?:\/(?:agent|month)=[^/]+)*\/(?:data(?:-\d+)?|empty)\.parquet$/
 
-/** True for a name that copies have. */
+/** True for the name of a copy. */
 export const isCopy = (name: string): boolean => COPY.test(name)
 
 export const manifestText = ({ watermark, erases, files }: Manifest): string =>
   `${JSON.stringify({ format: FORMAT, ...watermarkFields(watermark), erases, files }, null, 1)}\n`
 
-/** @throws TARGET_UNUSABLE if no publication wrote it, or it is damaged */
+/** @throws TARGET_UNUSABLE if no publication wrote the manifest, or it is damaged */
 export function parseManifest(text: string, place: string): Manifest {
   try {
     const value = JSON.parse(text)
@@ -91,13 +91,13 @@ export function parseManifest(text: string, place: string): Manifest {
   })
 }
 
-/** Readers that began with a manifest have this long to finish. No publication takes that long. */
+/** Time that readers of an earlier manifest have to finish. No publication takes that long. */
 const KEPT_MS = HOUR
 
-/** The objects of an earlier state, which readers of its manifest still need. */
+/** An object of an earlier state that readers of its manifest still need. */
 interface Kept {
   path: string
-  /** When it was replaced. */
+  /** Time when it was replaced. */
   replacedMs: number
 }
 
@@ -105,7 +105,7 @@ interface Kept {
 export interface Copies {
   /** The publication whose copies and removals are complete. */
   publicationId: string
-  /** The object of each copy, by the name of the copy, and the ETag that the copy got. */
+  /** Object and ETag of each copy, by the name of the copy. */
   of: Readonly<Record<string, readonly [path: string, etag: string]>>
   kept: readonly Kept[]
 }
@@ -118,7 +118,7 @@ const copiesFile = z.object({
   kept: z.array(z.object({ path: z.string(), replacedMs: z.number() })),
 })
 
-/** Reads the file; a damaged one counts as missing. */
+/** Parses the file; a damaged one counts as missing. */
 export function parseCopies(text: string): Copies {
   try {
     const { publication_id: publicationId, of, kept } = copiesFile.parse(JSON.parse(text))
@@ -143,11 +143,11 @@ interface Completion {
   copies: Copies
   listed: readonly StoredObject[]
   nowMs: number
-  /** This process has just committed the manifest: no other publication can commit the objects it has uploaded. */
+  /** True if this process has just committed the manifest, so no other publication can commit its uploaded objects. */
   hasCommitted: boolean
 }
 
-/** Plans the completion of a manifest. A copy that something else has overwritten is made again. */
+/** Plans the completion of a manifest. Copies that another program has overwritten are made again. */
 export function completionPlan({ manifest, copies, listed, nowMs, hasCommitted }: Completion): CompletionPlan {
   const etags = new Map(listed.map(({ name, etag }) => [name, etag]))
   const paths = new Set(manifest.files.map(({ path }) => path))
@@ -160,7 +160,7 @@ export function completionPlan({ manifest, copies, listed, nowMs, hasCommitted }
       : [...copies.kept, ...replaced].filter(({ path, replacedMs }) => replacedMs > nowMs - KEPT_MS && !paths.has(path))
   const keptPaths = new Set(kept.map(({ path }) => path))
   const known = new Set([...copies.kept.map(({ path }) => path), ...Object.values(copies.of).map(([path]) => path)])
-  // An object that no state knows was left by a killed publication, or belongs to one that has not committed yet.
+  // An unknown object was left by a killed publication, or belongs to one that has not committed yet.
   const isLeft = ({ name, modifiedMs }: StoredObject) => known.has(name) || hasCommitted || modifiedMs < nowMs - KEPT_MS
   const isUnneeded = (object: StoredObject) =>
     isObject(object.name)
@@ -177,7 +177,7 @@ export function completionPlan({ manifest, copies, listed, nowMs, hasCommitted }
   }
 }
 
-/** True if the completion of the manifest has nothing to do now. */
+/** True if the manifest's copies are complete and no kept object has expired. */
 export const isComplete = ({ watermark }: Manifest, copies: Copies, nowMs: number): boolean =>
   copies.publicationId === watermark.publicationId &&
   copies.kept.every(({ replacedMs }) => replacedMs > nowMs - KEPT_MS)
@@ -187,7 +187,7 @@ export async function readCopies(objects: Objects): Promise<Copies> {
   return found === null ? NO_COPIES : parseCopies(found.text)
 }
 
-/** Brings the copies up to date, and removes what is not needed. */
+/** Updates the copies and removes objects that are no longer needed. */
 export async function complete(objects: Objects, completion: Completion): Promise<void> {
   const { manifest, copies } = completion
   const { copy, remove, kept } = completionPlan(completion)

@@ -1,8 +1,8 @@
-// The target `parquet` in S3. A publication uploads the changed partitions as new objects, while the package is written, and then replaces the
-// manifest in one conditional request (`manifest.ts`). The copies for readers without the manifest follow.
+// The target `parquet` in S3. A publication uploads the changed partitions as new objects while the package is written, and
+// then replaces the manifest in one conditional request (`manifest.ts`). The copies for readers without the manifest follow.
 //
-// There is no lock: the owner's data folder lets one publication run at a time, and of two that run nevertheless, the one that replaces the
-// manifest second fails. A request of a killed process that arrives late can therefore not undo a later state.
+// There is no lock. The owner's data folder runs one publication at a time; if two run nevertheless, the one that replaces
+// the manifest second fails. A late request of a killed process therefore cannot undo a later state.
 import { type S3Place, s3Text } from '../../../config/s3.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { severally } from '../../../files/severally.ts'
@@ -55,7 +55,7 @@ const changed = (place: S3Place): ConvohouseError =>
     hint: 'Nothing to do: the next publication starts from the present objects.',
   })
 
-/** Copies are made after the first manifest, so what has such a name before it is not ours. */
+/** Copies are made after the first manifest, so an earlier object of that name belongs to another program. */
 const foreign = (place: S3Place, name: string): ConvohouseError =>
   new ConvohouseError('TARGET_UNUSABLE', {
     what: `${s3Text(place)} has no manifest, but an object ${name}, which a publication would overwrite.`,
@@ -70,7 +70,7 @@ interface Upload {
   uploaded: string[]
 }
 
-/** Uploads the files of a package as they are: writing them again takes as long as the package. */
+/** Uploads a package's files unchanged, because rewriting them takes as long as the package. */
 const storeOf = ({ objects, files, uploaded }: Upload, version: string): FileStore => ({
   async keep({ path, folder }) {
     files.push({ table: tableOf(folder), path })
@@ -89,7 +89,7 @@ const storeOf = ({ objects, files, uploaded }: Upload, version: string): FileSto
 })
 
 /**
- * Replaces the manifest. If the answer is lost, reads the manifest to find out if it was replaced.
+ * Replaces the manifest. If the answer is lost, reads the manifest to find out whether it was replaced.
  * @throws TARGET_CHANGED
  */
 async function commit(
@@ -121,20 +121,20 @@ async function applyPackage(target: Target, objects: Objects, contents: Package)
     const store = storeOf(upload, versionId(watermark))
     await writeTables({ database, store, spillFolder: settings.spillFolder }, earlier, contents)
     const manifest = { watermark, erases, files: upload.files }
-    // For a server that ignores the condition.
+    // Some servers ignore the condition.
     expectBase(place, await readManifest(objects, place), base)
     hasBegunCommit = true
     await commit(objects, { place, before, manifest })
     const copies = await readCopies(objects)
     await complete(objects, { manifest, copies, listed, nowMs: Date.now(), hasCommitted: true })
   } catch (error) {
-    // A commit whose answer was lost may yet take place: the next publication finds out.
+    // A commit whose answer was lost may still succeed; the next publication finds out.
     if (!hasBegunCommit) await objects.remove(upload.uploaded).catch(() => {})
     throw error
   }
 }
 
-/** Completes a publication that was killed after its commit, and removes replaced objects after their time. */
+/** Completes a publication that was killed after its commit, and removes expired objects. */
 async function completeLast(objects: Objects, stored: Stored): Promise<void> {
   const [copies, nowMs] = [await readCopies(objects), Date.now()]
   if (isComplete(stored, copies, nowMs)) return
@@ -180,7 +180,7 @@ export function openParquetS3(target: Target): OpenTarget {
 }
 
 /**
- * Tests the place, and whether the server knows conditional writes. @returns what was found, for people
+ * Tests the place, and whether the server supports conditional writes. @returns its findings, for people
  * @throws TARGET_UNUSABLE, SECRET_MISSING
  */
 export async function probeParquetS3(place: S3Place): Promise<string> {

@@ -2,7 +2,7 @@ import type { ParquetTarget } from '../../../config/targets/parquet.ts'
 import { destinationOf } from '../../../files/destination.ts'
 import type { TargetType } from '../target-type.ts'
 
-/** AWS's SDK takes longer to load than all else, and few targets need it. */
+/** AWS's SDK takes longer to load than everything else, and few targets need it. */
 const s3 = () => import('./parquet-s3.ts')
 
 export const parquetType: TargetType<ParquetTarget> = {

@@ -1,8 +1,8 @@
-// The versions of a target `parquet`. A version is a folder with all files of one state; unchanged files are hard links to those of the
-// version before. Readers go through the symbolic link `current`, which `rename` replaces:
+// The versions of a target `parquet`. A version is a folder with all files of one state; unchanged files are hard links
+// to those of the previous version. Readers use the symbolic link `current`, which `rename` replaces:
 //
 //   current -> versions/20261123T131500123Z-1a2b3c4d
-//   versions/20261123T131500123Z-1a2b3c4d/_publication.json     the watermark
+//   versions/20261123T131500123Z-1a2b3c4d/_publication.json the watermark
 //                                        /conversations/month=2026-11/data.parquet
 import { chmod, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -15,10 +15,10 @@ import { type TargetWatermark, watermarkFields, watermarkOf } from '../../waterm
 const LINK = 'current'
 const VERSIONS = 'versions'
 
-/** Readers of all files below a folder pass over names with an underscore. */
+/** Readers of all files below a folder skip names that begin with an underscore. */
 export const WATERMARK_FILE = '_publication.json'
 
-/** Readers that began with a version have this long to finish. */
+/** Time that readers of an earlier version have to finish. */
 const KEPT_MS = HOUR
 
 const VERSION_NAME = /^\d{8}T\d{9}Z-[0-9a-f]{8}$/
@@ -26,13 +26,13 @@ const VERSION_NAME = /^\d{8}T\d{9}Z-[0-9a-f]{8}$/
 export interface Version {
   id: string
   watermark: TargetWatermark
-  /** Earlier versions may contain what is not to be published any more. */
+  /** True if earlier versions may contain values that must no longer be published. */
   erases: boolean
 }
 
 export const versionFolder = (path: string, id: string): string => join(path, VERSIONS, id)
 
-/** Sorts by time. */
+/** Returns an id that sorts by time. */
 export const versionId = ({ asOf, publicationId }: TargetWatermark): string =>
   `${asOf.replaceAll(/[-:.]/g, '')}-${publicationId.slice(0, 8)}`
 
@@ -45,7 +45,7 @@ const foreign = (link: string): ConvohouseError =>
 export const watermarkText = (watermark: TargetWatermark, erases: boolean): string =>
   `${JSON.stringify({ ...watermarkFields(watermark), erases }, null, 2)}\n`
 
-/** Returns the id of the version that a symbolic link leads to; null: there is no such file. @throws TARGET_UNUSABLE if it is not ours */
+/** Returns the id of the version that a symbolic link leads to; null if there is no link. @throws TARGET_UNUSABLE if it is not ours */
 async function linkedVersion(link: string): Promise<string | null> {
   const text = await readlink(link).catch(cause => {
     if (hasCode(cause, 'ENOENT')) return null
@@ -58,7 +58,7 @@ async function linkedVersion(link: string): Promise<string | null> {
   return id
 }
 
-/** Returns the version that readers see; null: none yet. @throws TARGET_UNUSABLE if `current` is not ours, or its watermark is damaged */
+/** Returns the version that readers see; null for none. @throws TARGET_UNUSABLE if `current` is not ours, or its watermark is damaged */
 export async function currentVersion(path: string): Promise<Version | null> {
   const link = join(path, LINK)
   const id = await linkedVersion(link)
@@ -82,7 +82,7 @@ export async function switchTo(path: string, id: string): Promise<void> {
   await syncFolder(path)
 }
 
-/** Returns the versions to keep: the current one, the one before, and those that were current less than an hour ago. */
+/** Returns the versions to keep: the current one, the previous one, and those that were current within the last hour. */
 async function keptVersions(path: string, { id, erases }: Version, names: readonly string[]): Promise<string[]> {
   const kept = [id]
   if (erases) return kept
@@ -95,7 +95,7 @@ async function keptVersions(path: string, { id, erases }: Version, names: readon
   return kept
 }
 
-/** Removes older versions, and what killed publications left. @throws TARGET_UNUSABLE if a link is not ours */
+/** Removes older versions and leftovers of killed publications. @throws TARGET_UNUSABLE if a link is not ours */
 export async function removeOldVersions(path: string): Promise<void> {
   if ((await linkedVersion(temporaryLink(path))) !== null) await rm(temporaryLink(path))
   const current = await currentVersion(path)

@@ -1,5 +1,5 @@
-// The target `parquet` in a folder: a folder for each table, whose files are partitions. A package is applied to a new version of the folder:
-// changed partitions are written, the others linked. Then the version takes the place of the current one (`parquet-versions.ts`).
+// The target `parquet` in a folder: a folder for each table, whose files are partitions. A package creates a new version of the
+// folder: changed partitions are written, the others linked. Then the version replaces the current one (`parquet-versions.ts`).
 import { constants } from 'node:fs'
 import { chmod, copyFile, link, mkdir, open, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -41,7 +41,7 @@ interface Modes {
 interface Writing {
   folder: string
   modes: Modes
-  /** Folders of the version, of which `.` is itself: their names must be made durable. */
+  /** Folders of the version, `.` being the version itself, whose names must be made durable. */
   folders: Set<string>
   /** Files that must be made durable. */
   files: string[]
@@ -68,10 +68,10 @@ async function syncFile(path: string, mode: number): Promise<void> {
 
 const dataFile = (index: number): string => (index === 0 ? 'data.parquet' : `data-${index + 1}.parquet`)
 
-/** Errors of file systems that cannot link: without hard links, with too many of a file, or not from another one. */
+/** Errors of file systems that cannot link: they lack hard links, the file has too many, or it is on another file system. */
 const CANNOT_LINK = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
 
-/** Gives a file a second name, or copies it where the file system cannot link. @returns false if it was copied */
+/** Gives a file a second name, or copies it if the file system cannot link. @returns false if it was copied */
 async function linkOrCopy(from: string, path: string): Promise<boolean> {
   try {
     await link(from, path)
@@ -83,7 +83,7 @@ async function linkOrCopy(from: string, path: string): Promise<boolean> {
   }
 }
 
-/** `from`: the folder of the version before; its files are durable. */
+/** `from` is the folder of the previous version, whose files are durable. */
 const storeOf = (writing: Writing, from: string): FileStore => ({
   async keep({ path, folder }) {
     await makeFolders(writing, folder)
@@ -112,7 +112,7 @@ async function filesIn(version: string, folder = '.'): Promise<TableFile[]> {
   return found
 }
 
-/** A published folder keeps its mode, so that an owner can open it to other users once and for all; a new one is private. */
+/** Returns the modes to keep, so that an owner can open a folder to other users permanently; a new one is private. */
 async function modesOf(path: string): Promise<Modes> {
   const { mode } = await stat(path)
   return { folder: mode & 0o777, file: mode & 0o666 }
@@ -175,7 +175,7 @@ export async function openParquet(
     work.catch(cause => {
       throw targetError(path, cause, hint)
     })
-  // Inside: the folder may be the root of a file system.
+  // The lock file lies inside, since the folder may be the root of a file system.
   await lockTarget(database, path, join(path, LOCK_FILE))
   await orUnusable(removeOldVersions(path), DISK_HINT)
   return {

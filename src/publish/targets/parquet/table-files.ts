@@ -1,5 +1,5 @@
-// The files of tables in a target `parquet`: partitions that changed are written, and those of the state before are kept. A folder and S3 differ
-// in how they store a file (`FileStore`).
+// The files of tables in a target `parquet`: changed partitions are written, the others are kept. A folder and S3
+// differ in how they store a file (`FileStore`).
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
@@ -13,34 +13,34 @@ import type { TargetWatermark } from '../../watermark.ts'
 
 export interface TableFile {
   path: string
-  /** `conversations/month=2026-11` */
+  /** Example: `conversations/month=2026-11`. */
   folder: string
-  /** A file without rows, which a partitioned table has for its columns. */
+  /** True for the file without rows that gives a partitioned table its columns. */
   isEmpty: boolean
 }
 
 export interface FileStore {
-  /** Keeps a file of the state before. */
+  /** Keeps a file of the previous state. */
   keep(file: TableFile): Promise<void>
-  /** Takes local files as the parts of a partition. */
+  /** Adds local files as the parts of a partition. */
   add(folder: string, files: readonly string[], isEmpty: boolean): Promise<void>
 }
 
 interface Writing {
   database: TargetDatabase
   store: FileStore
-  /** A folder for files that are not taken from the package as they are. */
+  /** Folder for files that the package does not contain. */
   spillFolder: string
 }
 
-/** Returns the table of a folder: `marts.fct_conversations` of `marts/fct_conversations/month=2026-11`. */
+/** Returns the table of a folder: `marts.fct_conversations` for `marts/fct_conversations/month=2026-11`. */
 export const tableOf = (folder: string): string =>
   folder
     .split('/')
     .filter(segment => !segment.includes('='))
     .join('.')
 
-/** From more files on, a partition is joined unless its files have many rows on average: a reader opens each file. */
+/** A partition with more files is merged unless they have many rows on average, because a reader opens each file. */
 const FEW_FILES = 4
 const MANY_ROWS = 1_000
 
@@ -66,13 +66,13 @@ async function writeFile(
   return file
 }
 
-/** Returns the folder of the empty file: any value gives the partition columns a type. */
+/** Returns the folder of the empty file. Any value gives the partition columns a type. */
 const emptyFolder = (by: readonly PartitionColumn[], { asOf }: TargetWatermark): string[] =>
   by.map(column => (column === 'month' ? `month=${asOf.slice(0, 7)}` : `${column}=none`))
 
 /**
- * Writes the changed partitions of a table, or all of a table without partitions, and keeps the others. Without a file no reader knows the
- * columns of a table, and without a month some find no type for the partition column: then an empty file is added.
+ * Writes a table's changed partitions, or the whole table if it has no partitions, and keeps the others. Adds an empty
+ * file if there is none, since readers take the columns from it, and some take the type of `month` from a folder.
  */
 async function writeTable(
   writing: Writing,
@@ -98,7 +98,7 @@ async function writeTable(
   await store.add(inTable(...emptyFolder(by, watermark)), [file], by.length > 0)
 }
 
-/** Writes the tables of the package, and keeps the files of all others. `before`: the files of the state before; none for a refill. */
+/** Writes the tables of the package, and keeps the files of all others. `before`: files of the previous state; none for a refill. */
 export async function writeTables(
   writing: Writing,
   before: readonly TableFile[],
@@ -113,7 +113,7 @@ export async function writeTables(
   for (const file of before) if (!packaged.has(tableOf(file.folder))) await writing.store.keep(file)
 }
 
-/** Reads the sums back from the files. `files`: places that DuckDB can read, by table. */
+/** Reads the sums back from the files. `files`: paths or URLs that DuckDB can read, by table. */
 export async function sumsOfFiles(
   database: TargetDatabase,
   tables: readonly SummedTable[],

@@ -1,5 +1,5 @@
-// Replaces the rows of changed keys in PostgreSQL. A conversation that goes on keeps most of its child rows and facts, so the new rows are compared with
-// those that are there, and only keys whose rows differ are written: replacing equal rows took five times as long, and left dead rows and WAL behind.
+// Replaces the rows of changed keys in PostgreSQL. An ongoing conversation keeps most of its child rows and facts, so the new rows are compared with
+// the stored ones and only keys with differing rows are written. Replacing equal rows took five times as long, and left dead rows and WAL behind.
 import { quoteName, sameKey } from '../../../catalog/layout.ts'
 import { ATTACHED, packagedRows } from '../../attached.ts'
 import type { PackagedTable } from '../../package.ts'
@@ -8,27 +8,27 @@ import { columnType } from './representation.ts'
 
 type Column = PackagedTable['columns'][number]
 
-/** Returns the SQL of the definition of temporary columns. */
+/** Returns the SQL that defines temporary columns. */
 const definitions = (columns: readonly Column[]): string =>
   columns.map(({ name, sqlType }) => `${quoteName(name)} ${columnType(sqlType)}`).join(', ')
 
 const namesOf = (names: readonly string[], t = ''): string => names.map(name => t + quoteName(name)).join(', ')
 
-/** The tables of records change with every entry of the log, so there is nothing to compare. */
+/** True if rows are compared. Record tables change with every entry of the log, so there is nothing to compare. */
 const isCompared = ({ isChild, name }: PackagedTable): boolean => isChild || name.startsWith('marts.')
 
-/** The temporary tables of PostgreSQL by which a package replaces rows of one table. */
+/** Names of PostgreSQL's temporary tables for replacing rows of one table. */
 export interface Replacement {
   table: PackagedTable
-  /** The changed keys; a record and its child tables share them. */
+  /** Table of the changed keys; a record and its child tables share it. */
   keys: string
-  /** The rows that replace those of the keys; null: they are inserted at once. */
+  /** Table of the new rows; null if they are inserted directly. */
   rows: string | null
-  /** The keys whose rows differ. */
+  /** Table of the keys whose rows differ. */
   different: string
 }
 
-/** Returns the replacements of those tables whose rows are replaced by key, by name. */
+/** Returns the replacements by name of the table, for tables whose rows are replaced by key. */
 export function replacementsOf(tables: readonly PackagedTable[]): Map<string, Replacement> {
   const keyed = tables.filter(({ deletes }) => deletes !== null)
   const files = [...new Set(keyed.map(({ deletes }) => deletes))]
@@ -45,7 +45,7 @@ export function replacementsOf(tables: readonly PackagedTable[]): Map<string, Re
   )
 }
 
-/** Returns the statements that create the temporary tables which DuckDB fills: it reads the catalog once. They vanish with the transaction. */
+/** Returns statements that create the temporary tables before DuckDB reads the catalog, which it does once. The commit drops them. */
 export function temporaryTables(replacements: Iterable<Replacement>): string[] {
   const created = new Map<string, readonly Column[]>()
   for (const { table, keys, rows } of replacements) {
@@ -71,7 +71,7 @@ export async function fillKeys({ database, execute }: Postgres, replacements: It
   }
 }
 
-/** Returns the SELECT of the keys whose rows are not the same multiset before and after. */
+/** Returns a SELECT of the keys whose old and new rows are different multisets. */
 function differentKeys(place: string, { table, keys, rows }: Replacement): string {
   const columns = table.columns.map(({ name }) => name)
   const digest = `${hashSql(`ROW(${namesOf(columns, 't.')})::text`)}::numeric`
@@ -83,8 +83,8 @@ function differentKeys(place: string, { table, keys, rows }: Replacement): strin
 }
 
 /**
- * Replaces the rows of the changed keys (`fillKeys`) in `place`. PostgreSQL deletes by the index of the keys: a DELETE of DuckDB would read the
- * whole table.
+ * Replaces the rows of the changed keys (`fillKeys`) in `place`. PostgreSQL deletes by the index of the keys; a DELETE
+ * by DuckDB would read the whole table.
  */
 export async function replaceRows(
   { database, execute }: Postgres,

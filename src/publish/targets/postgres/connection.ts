@@ -1,6 +1,6 @@
-// The connection to a target's PostgreSQL, through DuckDB's extension `postgres_scanner`. libpq takes the password from the environment of this
-// process, so it is in no SQL text, no error, and not in `duckdb_databases()`. DuckDB passes on only the text of errors, so codes and hints depend
-// on it; in another language than English an error has the general code and hint.
+// Connects to a target's PostgreSQL through DuckDB's extension `postgres_scanner`. libpq reads the password from this
+// process's environment, so it appears in no SQL text, no error, and not in `duckdb_databases()`. DuckDB passes on only the
+// text of errors, so codes and hints depend on it; errors in another language than English get the general code and hint.
 import { quoteText } from '../../../catalog/layout.ts'
 import { secretReader } from '../../../config/kept-secret.ts'
 import { type PostgresPlace, placeText } from '../../../config/postgres-server.ts'
@@ -8,13 +8,13 @@ import { ConvohouseError, type ErrorCode } from '../../../core/errors.ts'
 import { ATTACHED } from '../../attached.ts'
 import type { TargetDatabase } from '../../target-database.ts'
 
-/** `FATAL:  password authentication failed for user "x"`: PostgreSQL's first line. Further lines may quote rows. */
+/** Matches PostgreSQL's first line: `FATAL:  password authentication failed for user "x"`. Further lines may quote rows. */
 const SERVER_ERROR = /(?:": |: )(\p{L}+): {2}([^\n]+)/u
 
-/** The message of libpq about a connection. */
+/** Matches libpq's message about a connection. */
 const CLIENT_ERROR = /": ([^\n]+)/
 
-/** Where DuckDB quotes a statement or a connection string, which says nothing to the user. */
+/** Matches DuckDB's quotes of a statement or a connection string, which do not help the user. */
 const QUOTED = /"[^"]*"/g
 
 /** Returns the reason in one line, without SQL and rows. */
@@ -69,7 +69,7 @@ const KNOWN: readonly Known[] = [
 const AS_BEFORE =
   "Check that PostgreSQL runs and can be written, and `host`, `port` and `database`. The target's rows are as they were before; the next publication tries again."
 
-/** Returns the error of a target in PostgreSQL. `password` is removed from its text. */
+/** Returns the error of a target in PostgreSQL, without `password` in its text. */
 export function postgresError(
   target: NamedPlace,
   { cause, password }: { cause: unknown; password: string | null },
@@ -86,10 +86,10 @@ export function postgresError(
 
 const PASSWORD_VARIABLE = 'PGPASSWORD'
 
-/** Returns a value of a connection string. */
+/** Quotes a value for a connection string. */
 const quoteValue = (value: string): string => `'${value.replace(/[\\']/g, '\\$&')}'`
 
-/** Parameters of libpq. A server that has gone is noticed after a minute, and a lost client by the server as soon. */
+/** Returns the parameters of libpq. Either side notices within a minute that the other one is gone. */
 export function connectionText({ connection }: Pick<PostgresPlace, 'connection'>): string {
   const { host, port, database, user, sslmode, sslrootcert } = connection
   const parameters = {
@@ -103,7 +103,7 @@ export function connectionText({ connection }: Pick<PostgresPlace, 'connection'>
     .join(' ')
 }
 
-/** Returns the password, which is read for every connection, so that a changed one needs no restart. @throws SECRET_MISSING */
+/** Reads the password for every connection, so that a changed one takes effect without a restart. @throws SECRET_MISSING */
 function readPassword({ name, passwordFile }: NamedPlace): string | null {
   if (passwordFile === null) return null
   return secretReader({ file: passwordFile }, {}, { what: `password of target ${name}`, code: 'SECRET_MISSING' })()
@@ -125,7 +125,7 @@ export async function usingPassword<T>(place: NamedPlace, work: () => Promise<T>
   }
 }
 
-/** An attached PostgreSQL. Within a transaction, all three use its connection. */
+/** An attached PostgreSQL. Within a transaction, all three members use its connection. */
 export interface Postgres {
   database: TargetDatabase
   /** Runs statements that PostgreSQL parses. */
@@ -134,10 +134,10 @@ export interface Postgres {
   query<R>(sql: string): Promise<R[]>
 }
 
-/** With schema and types: whoever may create functions in a schema of the search path could have `hashtextextended(text, integer)` called instead. */
+/** Returns the SQL of a hash. Schema and types prevent users from substituting a function of the search path. */
 export const hashSql = (text: string): string => `pg_catalog.hashtextextended(${text}, 0::bigint)`
 
-/** Returns the SQL that tries to take an advisory lock of the transaction. `key`: SQL of a text. */
+/** Returns the SQL that tries to take the transaction's advisory lock. `key`: SQL of a text. */
 export const lockSql = (key: string): string => `pg_catalog.pg_try_advisory_xact_lock(${hashSql(key)})`
 
 const postgresOf = (database: TargetDatabase): Postgres => ({
@@ -146,7 +146,7 @@ const postgresOf = (database: TargetDatabase): Postgres => ({
   query: sql => database.rows(`FROM postgres_query('${ATTACHED}', ${quoteText(sql)})`),
 })
 
-/** Attaches PostgreSQL for as long as `work` takes. @throws TARGET_UNUSABLE, TARGET_LOCKED, TARGET_CHANGED, SECRET_MISSING */
+/** Attaches PostgreSQL while `work` runs. @throws TARGET_UNUSABLE, TARGET_LOCKED, TARGET_CHANGED, SECRET_MISSING */
 export const connected = <T>(
   database: TargetDatabase,
   target: NamedPlace,

@@ -1,5 +1,5 @@
-// The target `postgres`: tables in two schemas of a PostgreSQL database. A package is applied in one transaction together with its watermark:
-// readers see the state before it until the commit. Tables are never dropped, because users' views depend on them.
+// The target `postgres`: tables in two schemas of a PostgreSQL database. One transaction applies a package together with its watermark:
+// readers see the previous state until the commit. Tables are never dropped, because users' views depend on them.
 //
 // A transaction holds an advisory lock and compares the watermark before it changes anything, so that of two publications the later one fails.
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
@@ -19,9 +19,9 @@ import { expectOwn, placeIn, type StoredState, storedState, TABLES_TABLE } from 
 import { addedColumns, bookkeepingTables, commentsOf, createTable, indexesOf, quotedPlace } from './table-ddl.ts'
 
 /**
- * Limits of a role may be too short for a publication. Types are compared by their names, unquoted, and rows as text with all digits and zones.
- * The server notices a lost client within a minute, which frees its lock. A DDL statement waits for readers for ten seconds only, since later
- * readers wait behind it. With the default cost of a random page, PostgreSQL would read all of a large table to find 1 % of it.
+ * The role's own limits may be too short for a publication. Types are compared by their unquoted names, and rows as text with all digits and
+ * zones. The server notices a lost client within a minute, which frees its lock. A DDL statement waits only ten seconds for readers, since
+ * later readers queue behind it. With the default cost of a random page, PostgreSQL would read all of a large table to find 1 % of it.
  */
 const SETTINGS = `SET LOCAL statement_timeout = 0; SET LOCAL quote_all_identifiers = off; SET LOCAL random_page_cost = 1.1;
   SET LOCAL extra_float_digits = 1; SET LOCAL DateStyle = 'ISO'; SET LOCAL TimeZone = 'UTC'; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '15min';
@@ -39,7 +39,7 @@ const changed = (target: PostgresTarget): ConvohouseError =>
     hint: 'Nothing to do: the next publication starts from the present state of the target.',
   })
 
-/** Runs `work` in a transaction that no other publication to the target runs beside. @throws TARGET_LOCKED */
+/** Runs `work` in a transaction that excludes other publications to the target. @throws TARGET_LOCKED */
 const exclusively = <T>(
   postgres: Postgres,
   target: PostgresTarget,
@@ -58,7 +58,7 @@ function expectBase(target: PostgresTarget, state: StoredState, base: TargetWate
   if (!isSame(state.watermark, base)) throw changed(target)
 }
 
-/** Returns the statements that create what is missing. */
+/** Returns statements that create missing schemas and tables. */
 function missing(target: PostgresTarget, state: StoredState, tables: readonly PackagedTable[]): string[] {
   const created = tables.filter(({ name }) => !state.tables.has(name))
   const wanted = [target.schema, martsSchema(target.schema), ...tables.map(({ name }) => placeIn(target, name).schema)]
@@ -73,7 +73,7 @@ function missing(target: PostgresTarget, state: StoredState, tables: readonly Pa
   ]
 }
 
-/** A package all of whose tables have arrived: no transaction of PostgreSQL waits for the warehouse. */
+/** A package whose tables have all arrived, so that no transaction of PostgreSQL waits for the warehouse. */
 interface CompletePackage extends PackageHead {
   tables: readonly PackagedTable[]
 }
@@ -95,8 +95,8 @@ const storeWatermark = (
 }
 
 /**
- * Adds columns in a transaction of its own: it locks out readers, for an instant instead of for the whole publication. A new column
- * without values changes no row.
+ * Adds columns in a separate transaction, which locks out readers only for an instant, not for the whole publication. A
+ * new column without values changes no row.
  */
 async function addColumns(
   postgres: Postgres,
@@ -122,7 +122,7 @@ async function writeRows(postgres: Postgres, target: PostgresTarget, contents: C
     const { execute, database } = postgres
     const names = tables.map(({ name }) => name)
     expectOwn(target, state, names)
-    // All tables exist before DuckDB reads the catalog, which it does once.
+    // All tables must exist before DuckDB reads the catalog, which it does once.
     const ddl = missing(target, state, tables)
     const replacements = replacementsOf(tables)
     const created = [...ddl, ...temporaryTables(replacements.values())]
@@ -145,7 +145,7 @@ async function writeRows(postgres: Postgres, target: PostgresTarget, contents: C
       const searched = { schema: placeIn(target, SEARCHED.table).schema, table: quotedPlace(target, SEARCHED.table) }
       await execute(postgresIndex(searched, target.search ?? null).join(';\n'))
     }
-    // Until autovacuum comes by, queries would be planned without any statistics.
+    // Until autovacuum runs, PostgreSQL would plan queries without statistics.
     if (kind === 'refill') await execute(`ANALYZE ${names.map(name => quotedPlace(target, name)).join(', ')}`)
     await execute(storeWatermark(target, watermark))
   })
@@ -177,8 +177,8 @@ export function openPostgres(database: TargetDatabase, target: PostgresTarget): 
 }
 
 /**
- * Tries what a publication does, and rolls it back: creates schemas and tables, comments on its own, writes.
- * @returns what was found, for people: `PostgreSQL 18.1 as loader, TLSv1.3`
+ * Tests what a publication does, and rolls it back: creates schemas and tables, comments on its own, writes.
+ * @returns its findings, for people: `PostgreSQL 18.1 as loader, TLSv1.3`
  * @throws TARGET_UNUSABLE, TARGET_LOCKED, SECRET_MISSING
  */
 export const probePostgres = (database: TargetDatabase, target: PostgresTarget): Promise<string> =>

@@ -1,5 +1,5 @@
-// Represents values in PostgreSQL, which can hold less than DuckDB: no NUL in a text, no text of any length in an index, fewer years.
-// The package already has the values as PostgreSQL will hold them, so that a comparison with the warehouse finds them equal.
+// Represents values in PostgreSQL, which can hold less than DuckDB: no NUL in a text, no long text in an index, fewer years.
+// The package already contains the values as PostgreSQL stores them, so that a comparison with the warehouse finds them equal.
 import type { TableColumn } from '../../../catalog/ddl.ts'
 import { quoteName } from '../../../catalog/layout.ts'
 
@@ -8,7 +8,7 @@ type Typed = Pick<TableColumn, 'name' | 'sqlType'>
 const TYPES: Readonly<Record<string, string>> = {
   VARCHAR: 'text',
   'VARCHAR[]': 'text[]',
-  // The text as it is: jsonb would sort keys, refuse some numbers, and not be equal to the warehouse's.
+  // Keeps the text unchanged; jsonb would sort keys, refuse some numbers, and differ from the warehouse.
   JSON: 'json',
   BOOLEAN: 'boolean',
   INTEGER: 'integer',
@@ -27,27 +27,27 @@ export function columnType(sqlType: string): string {
 
 const REPLACEMENT = '\uFFFD'
 
-/** An entry of an index has 2,704 bytes at most, and a key five columns. */
+/** An index entry has at most 2,704 bytes, and a key five columns. */
 const ID_BYTES = 500
 
-/** Looks for NUL first: `replace` copies each text, which took a third of the time of a package. */
+/** Checks for NUL first, because `replace` copies each text, which took a third of a package's time. */
 const text = (value: string): string =>
   `CASE WHEN contains(${value}, chr(0)) THEN replace(${value}, chr(0), '${REPLACEMENT}') ELSE ${value} END`
 
 /**
- * An id with a NUL, or too long for an index, is its beginning and its hash: two ids never become one. It is the same in every
- * table, so that ids join.
+ * Represents an id with a NUL, or too long for an index, by its beginning and its hash, so that ids stay distinct. It
+ * is the same in every table, so that ids join.
  */
 const id = (value: string): string =>
   `CASE WHEN contains(${value}, chr(0)) OR strlen(${value}) > ${ID_BYTES}
     THEN left(${text(value)}, 100) || '…' || sha256(${value}) ELSE ${value} END`
 
-/** Returns the escape of NUL, which json accepts and jsonb refuses. Between the replacements, no control character is part of a JSON text. */
+/** Replaces the escape of NUL, which json accepts and jsonb refuses. JSON never contains chr(1), which protects escaped backslashes. */
 const json = (value: string): string =>
   `CASE WHEN contains(${value}::VARCHAR, '\\u0000')
     THEN replace(replace(replace(${value}::VARCHAR, '\\\\', chr(1)), '\\u0000', '\\ufffd'), chr(1), '\\\\')::JSON ELSE ${value} END`
 
-/** Years from 1 to 9999: PostgreSQL's drivers cannot read others. A key is never NULL, so it becomes the nearest time. */
+/** Limits years to 1–9999, since PostgreSQL's drivers cannot read others. Keys, which are never NULL, get the nearest time. */
 const inYears = (value: string, isKey: boolean, [first, last]: readonly [string, string]): string =>
   isKey
     ? `greatest(least(${value}, ${last}), ${first})`
@@ -59,11 +59,11 @@ const TIMES = [`TIMESTAMPTZ '0001-01-01T00:00:00Z'`, `TIMESTAMPTZ '9999-12-31T23
 export interface Representation {
   /** Names of the columns that are part of any table's key. */
   ids: ReadonlySet<string>
-  /** The column is part of the key of its own table. */
+  /** True if the column is part of the key of its own table. */
   isKey: boolean
 }
 
-/** Returns the SQL of `value`, of that column, as PostgreSQL can hold it. */
+/** Returns the SQL of a column's `value` in a form that PostgreSQL can hold. */
 export function representedValue(value: string, column: Typed, { ids, isKey }: Representation): string {
   switch (column.sqlType) {
     case 'VARCHAR':
@@ -81,5 +81,5 @@ export function representedValue(value: string, column: Typed, { ids, isKey }: R
   }
 }
 
-/** Returns the SQL of a stored value in the type of the package. */
+/** Returns the SQL of a stored value in the package's type. */
 export const storedValue = ({ name, sqlType }: Typed): string => `${quoteName(name)}::${sqlType}`

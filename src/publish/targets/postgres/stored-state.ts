@@ -6,21 +6,21 @@ import { ConvohouseError } from '../../../core/errors.ts'
 import { type TargetWatermark, WATERMARK_TABLE } from '../../watermark.ts'
 import type { Postgres } from './connection.ts'
 
-/** Table of the names of the tables that publications have created: no other table is ever touched. */
+/** Table of the names of the tables that publications have created. No other table is ever changed. */
 export const TABLES_TABLE = '_publication_tables'
 
 export interface StoredState {
   /** The schemas that exist. */
   schemas: ReadonlySet<string>
-  /** Tables and views of these schemas, by name in the target, with the types of their columns. */
+  /** Tables and views of these schemas by name in the target, with the types of their columns. */
   tables: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** Names of the tables that publications have created. */
   own: ReadonlySet<string>
-  /** Null: the target must be filled. */
+  /** Null if the target must be filled. */
   watermark: TargetWatermark | null
 }
 
-/** Returns the schemas of a target, by that of the warehouse. */
+/** Returns the schemas of a target, by the warehouse's schema. */
 const schemasOf = (schema: string): Record<string, string> => ({
   main: schema,
   marts: martsSchema(schema),
@@ -30,7 +30,7 @@ const schemasOf = (schema: string): Record<string, string> => ({
 const listOf = ({ schema }: Pick<PostgresTarget, 'schema'>): string =>
   Object.values(schemasOf(schema)).map(quoteText).join(', ')
 
-/** Returns the schema and the name of a table: marts and models have schemas of their own. */
+/** Returns the schema and the name of a table; marts and models have separate schemas. */
 export function placeIn({ schema }: Pick<PostgresTarget, 'schema'>, table: string): { schema: string; name: string } {
   const [first, second] = table.split('.')
   return second === undefined ? { schema, name: first! } : { schema: schemasOf(schema)[first!]!, name: second }
@@ -43,7 +43,7 @@ async function schemasIn({ query }: Postgres, target: PostgresTarget): Promise<S
   return new Set(rows.map(({ name }) => name))
 }
 
-/** A view or foreign table counts as well: its name is taken. */
+/** Lists tables, views and foreign tables, because all of them occupy a name. */
 async function tablesIn({ query }: Postgres, target: PostgresTarget): Promise<Map<string, Map<string, string>>> {
   const rows = await query<{ table: string; column: string | null; type: string | null }>(`
     SELECT CASE n.nspname WHEN ${quoteText(target.schema)} THEN '' WHEN ${quoteText(modelsSchema(target.schema))} THEN 'models.' ELSE 'marts.' END || c.relname AS "table",
@@ -91,12 +91,12 @@ export async function storedState(postgres: Postgres, target: PostgresTarget): P
     return { schemas, tables, own: new Set(), watermark: null }
   }
   const own = await ownTables(postgres, target)
-  // Somebody has dropped a table: a refill creates it.
+  // If somebody has dropped a table, a refill creates it again.
   const isWhole = [...own].every(name => tables.has(name))
   return { schemas, tables, own, watermark: isWhole ? await storedWatermark(postgres, target) : null }
 }
 
-/** `convohouse_marts.dim_agents` */
+/** Returns a name such as `convohouse_marts.dim_agents`. */
 export function tableText(target: Pick<PostgresTarget, 'schema'>, table: string): string {
   const { schema, name } = placeIn(target, table)
   return `${schema}.${name}`

@@ -1,4 +1,4 @@
-// Statements that create a target's tables and bring existing ones up to date. Nothing is ever dropped or altered: users' views depend on it.
+// Statements that create a target's tables and bring existing ones up to date. They drop or alter nothing, because users' views depend on it.
 import { createHash } from 'node:crypto'
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import type { PostgresTarget } from '../../../config/targets/postgres.ts'
@@ -21,12 +21,12 @@ const columnText = ({ name, sqlType }: PackagedTable['columns'][number]): string
 export const createTable = (target: Target, { name, columns }: PackagedTable): string =>
   `CREATE TABLE ${quotedPlace(target, name)} (${columns.map(columnText).join(', ')})`
 
-/** Returns the names under which PostgreSQL describes the types. */
+/** Returns the name with which PostgreSQL describes the type. */
 const describedAs = (type: string): string => type.replace('timestamptz', 'timestamp with time zone')
 
 /**
- * Adds the columns that are missing. @throws TARGET_UNUSABLE if a column has another type: altering it would rewrite the table, which
- * concurrent readers would see empty
+ * Returns statements that add missing columns. @throws TARGET_UNUSABLE if a column has another type: altering it would
+ * rewrite the table, which concurrent readers would see empty
  */
 export function addedColumns(target: Target, { name, columns }: PackagedTable, { tables }: StoredState): string[] {
   const stored = tables.get(name)
@@ -63,8 +63,8 @@ function objectName(table: string, suffix: string): string {
 }
 
 /**
- * Returns the columns of each index that readers need. A key is indexed from its last column on, so that one index
- * serves keys, and questions about one conversation or day.
+ * Returns the columns of each index that readers need. A key's index starts with its last column, so that it also
+ * serves queries about one conversation or day.
  */
 export function indexedColumns({ columns, key, timeColumn, isChild }: PackagedTable): string[][] {
   const has = (name: string) => columns.some(column => column.name === name)
@@ -79,7 +79,7 @@ export function indexedColumns({ columns, key, timeColumn, isChild }: PackagedTa
   return [ofKey, ...wanted.filter(([first, ...rest]) => rest.length > 0 || first !== ofKey[0])]
 }
 
-/** Returns the primary key, if keys are unique, and the indexes. To be run once the table has its rows. */
+/** Returns statements that create the primary key, if keys are unique, and the indexes. Run after the insert. */
 export function indexesOf(target: Target, table: PackagedTable): string[] {
   const place = quotedPlace(target, table.name)
   const { name } = placeIn(target, table.name)
@@ -91,7 +91,7 @@ export function indexesOf(target: Target, table: PackagedTable): string[] {
   )
 }
 
-/** The tables of the watermark and of the names of published tables. */
+/** Returns statements that create the tables of the watermark and of the names of published tables. */
 export const bookkeepingTables = ({ schema }: Target): string[] => [
   `CREATE TABLE ${schema}.${WATERMARK_TABLE} (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), owner text NOT NULL, epoch text NOT NULL,
     seq bigint NOT NULL, publication_id text NOT NULL, policy text NOT NULL, as_of timestamptz NOT NULL)`,

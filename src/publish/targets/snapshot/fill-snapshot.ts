@@ -1,5 +1,5 @@
-// Writes all rows of a refill of a target `snapshot` into its next file, in the process that holds the warehouse. Through Parquet files that
-// another process reads again, a refill takes twice the processor time.
+// Writes all rows of a refill of a target `snapshot` into its next file, in the process that holds the warehouse. A
+// detour through Parquet files and a second process takes twice the processor time.
 import { rm } from 'node:fs/promises'
 import type { SnapshotTarget } from '../../../config/targets/snapshot.ts'
 import { destinationOf } from '../../../files/destination.ts'
@@ -11,13 +11,13 @@ import { targetError } from '../../target-database.ts'
 import type { Filling } from '../target-type.ts'
 import { attachNext, DISK_HINT, nextFile } from './snapshot.ts'
 
-/** Inserts the rows in slices, as packages are written: each thread that writes conversations holds 120 MB. @returns their number */
+/** Inserts the rows in slices, since each thread that writes conversations holds 120 MB. @returns their number */
 async function insertAll({ reader, signal }: Filling, relation: SelectedRelation): Promise<number> {
   const { name, columns, values, where } = relation
   const names = columns.map(column => column.name)
   let rowCount = 0
   for (const { first, last } of await slicesOfAll(reader, relation)) {
-    // An interrupt between two statements is lost.
+    // DuckDB loses an interrupt between two statements.
     signal.throwIfAborted()
     const [inserted] = await reader.rows<{ Count: string }>(`
       INSERT INTO ${attachedTable(relation)} SELECT ${valuesAs(values, names)} FROM ${quotedTable(name)} t
@@ -27,7 +27,7 @@ async function insertAll({ reader, signal }: Filling, relation: SelectedRelation
   return rowCount
 }
 
-/** Leaves tables that a check blocks empty. @returns the number of rows */
+/** Writes all tables; those that a check blocks stay empty. @returns the number of rows */
 async function writeAll(filling: Filling, { relations, blocked }: Selection): Promise<number> {
   const { reader } = filling
   let rowCount = 0
@@ -40,7 +40,7 @@ async function writeAll(filling: Filling, { relations, blocked }: Selection): Pr
   return rowCount
 }
 
-/** True for an error of DuckDB that names the file, or the detaching of its database. */
+/** True for an error of DuckDB that names the file or detaching its database. */
 const isOfFile = (cause: unknown, file: string): boolean =>
   [file, `'${ATTACHED}'`].some(name => messageOf(cause).includes(name))
 
@@ -58,7 +58,7 @@ export async function fillSnapshot(
   const file = nextFile(path, publicationId)
   const connection = await warehouse.instance.connect()
   try {
-    // A publication that could not detach its file would hold up all later ones.
+    // A publication that could not detach its file would block all later ones.
     await connection.run(`DETACH DATABASE IF EXISTS ${ATTACHED}`)
     await connection.run(attachNext({ ...target, path }, publicationId))
     const rowCount = await writeAll(filling, selection).catch(async error => {
@@ -67,7 +67,7 @@ export async function fillSnapshot(
       await connection.run(`DETACH ${ATTACHED}`).catch(() => {})
       throw error
     })
-    // Writes what the log has into the file.
+    // Detaching writes the log into the file.
     await connection.run(`DETACH ${ATTACHED}`)
     signal.throwIfAborted()
     return { tables: selection.relations.length, rowCount }

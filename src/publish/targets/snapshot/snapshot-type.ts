@@ -5,13 +5,13 @@ import { loadExtension } from '../../target-database.ts'
 import type { TargetType } from '../target-type.ts'
 
 export const snapshotType: TargetType<SnapshotTarget> = {
-  // Deleted values survive in the free blocks of a copy.
+  // Deleted values survive in the free blocks of a copied file.
   erasesByDelta: false,
   contents: ({ search, compress }) => [search, compress],
   partitionBy: () => null,
   fill: async (filling, selection, target) =>
     (await import('./fill-snapshot.ts')).fillSnapshot(filling, selection, target),
-  // Each thread that writes rows of wide tables holds a row group of them.
+  // Each writing thread holds a row group of a wide table.
   mostThreads: 2,
   async open(database, target, { extensions }) {
     if (target.search) await loadExtension(database, 'fts', extensions)

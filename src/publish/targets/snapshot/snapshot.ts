@@ -1,6 +1,6 @@
-// The target `snapshot`: one DuckDB file. A package is applied to a copy, which then takes the place of the published file by `rename`: readers
-// of the old file are not disturbed, and a reader that opens it later reads the new one. A refill is a new file (`fill-snapshot.ts`), because values
-// that were deleted survive in the free blocks of a copy.
+// The target `snapshot`: one DuckDB file. A package is applied to a copy, which then replaces the published file by
+// `rename`. Readers of the old file are not disturbed, and later readers open the new one. A refill is a new file
+// (`fill-snapshot.ts`), because deleted values survive in the free blocks of a copy.
 import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -20,16 +20,16 @@ import { followed, lockTarget, type TargetDatabase, targetError, transaction } f
 import type { OpenTarget } from '../../target-port.ts'
 import { isSame, readStoredWatermark, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from '../../watermark.ts'
 
-/** DuckDB 1.1 and all later versions read the first version; it refuses the second, which has zstd for long texts. */
+/** DuckDB 1.1 and later read the first version. DuckDB 1.1 refuses the second, which has zstd for long texts. */
 const STORAGE_VERSION = { plain: 'v1.0.0', compressed: 'v1.2.0' }
 
-/** The next file takes the place of the published one. On a refill, the warehouse process writes the rows; this process then adds index and watermark. */
+/** Returns the path of the next file. On a refill, the warehouse process writes its rows; this process then adds index and watermark. */
 export const nextFile = (path: string, publicationId: string): string => `${path}.${publicationId}.next`
 
-/** The ending of next files and their logs, also of killed publications. */
+/** Matches the ending of next files and their logs, including those of killed publications. */
 const NEXT_ENDING = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.next(\.wal)?$/
 
-/** Returns the SQL that creates the file, or opens it to write: with larger row groups of wide rows, a refill needs more than the memory limit. */
+/** Returns the SQL that creates the file or opens it to write. With larger row groups of wide rows, a refill would exceed the memory limit. */
 export function attachNext(
   { path, compress }: Pick<SnapshotTarget, 'path' | 'compress'>,
   publicationId: string,
@@ -50,10 +50,10 @@ const foreign = (path: string): ConvohouseError =>
     hint: 'Move it away, or give the target another path.',
   })
 
-/** A query of the warehouse that began while its process wrote the next file keeps the file open until it ends. */
+/** A query of the warehouse that began while its process wrote the next file keeps that file open until it ends. */
 const WAIT_MS = 5 * MINUTE
 
-/** Attaches a file; waits until another process lets go of it. */
+/** Attaches a file; waits until other processes close it. */
 async function attachWhenFree(database: TargetDatabase, attach: string, waitMs: number): Promise<void> {
   const untilMs = performance.now() + waitMs
   for (;;) {
@@ -76,7 +76,7 @@ async function attached<T>(
   try {
     return await work()
   } finally {
-    // After a failed checkpoint this fails too; the first error is the one to report.
+    // After a failed checkpoint DETACH fails too; only the first error is reported.
     await database.run(`DETACH ${name}`).catch(() => {})
   }
 }
@@ -84,7 +84,7 @@ async function attached<T>(
 const readingPublished = <T>(database: TargetDatabase, path: string, work: () => Promise<T>): Promise<T> =>
   attached(database, { attach: `ATTACH ${quoteText(path)} AS published (READ_ONLY)`, name: 'published' }, work)
 
-/** Refuses the log that a program leaves which wrote the file and was killed: DuckDB applies it to any file of the name. */
+/** Refuses the log of a program that wrote the file and was killed: DuckDB applies it to any file of that name. */
 function expectNoLog(path: string): void {
   const log = `${path}.wal`
   if (!existsSync(log)) return
@@ -94,7 +94,7 @@ function expectNoLog(path: string): void {
   })
 }
 
-/** Opened read-only, the file is locked against writers. @throws TARGET_LOCKED, TARGET_UNUSABLE */
+/** Reads the watermark; no process can write the file while it is open. @throws TARGET_LOCKED, TARGET_UNUSABLE */
 async function readWatermark(database: TargetDatabase, path: string): Promise<TargetWatermark | null> {
   expectNoLog(path)
   if (!existsSync(path)) return null
@@ -115,8 +115,8 @@ const inSchema = (name: string): string => (name.includes('.') ? quotedTable(nam
 type Snapshot = Pick<SnapshotTarget, 'path' | 'search' | 'compress'>
 
 /**
- * Writes the changes of a delta, the index, which does not follow its table, and the watermark, and all of it into the file: no log is left
- * beside it. The file is a copy of the published one, or has all rows of a refill.
+ * Writes a delta's changes, the index, which does not follow its table, and the watermark, and checkpoints, so that no
+ * log is left beside the file. The file is a copy of the published one, or contains all rows of a refill.
  */
 async function writeNext(
   database: TargetDatabase,
@@ -141,7 +141,7 @@ async function writeNext(
   })
 }
 
-/** Published files keep their mode, so that an owner can open them to other users once and for all; a new one is private. */
+/** Keeps the published file's mode, so that an owner can open it to other users permanently. A new file is private. */
 async function keepMode(path: string, next: string): Promise<void> {
   const published = await stat(path).catch(() => null)
   await chmod(next, published ? published.mode & 0o777 : 0o600)
@@ -170,9 +170,9 @@ async function applyPackage(database: TargetDatabase, snapshot: Snapshot, conten
   const { path } = snapshot
   const next = nextFile(path, contents.watermark.publicationId)
   await expectBase(database, path, contents.base)
-  // A file system that can share blocks copies in an instant.
+  // A file system that can share blocks copies instantly.
   if (contents.kind === 'delta') await copyFile(path, next, constants.COPYFILE_FICLONE)
-  // A symbolic link that leads elsewhere meanwhile: DuckDB would create an empty file.
+  // The symbolic link now leads elsewhere; DuckDB would create an empty file.
   else if (!existsSync(next)) throw replaced(path)
   await writeNext(database, snapshot, contents)
   await keepMode(path, next)
