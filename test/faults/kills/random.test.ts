@@ -1,4 +1,4 @@
-// Kills real processes at random moments, and checks what must hold afterwards. The steps of single processes are in `steps.test.ts`.
+// Kills real processes at random moments, and checks what must hold afterwards. `npm test` runs only the receiver; of the others, `steps.test.ts` has an example a step.
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,14 +19,14 @@ import { type KilledHome, openKilledHome } from './killed-home.ts'
 import { killSyncs } from './kills.ts'
 
 const KILLS = {
-  sync: rounds('SYNC_KILLS', { usual: 4, deep: 500 }),
-  replay: rounds('REPLAY_KILLS', { usual: 1, deep: 20 }),
+  sync: rounds('SYNC_KILLS', { usual: 0, deep: 500 }),
+  replay: rounds('REPLAY_KILLS', { usual: 0, deep: 20 }),
   receiver: rounds('RECEIVER_KILLS', { usual: 3, deep: 500 }),
-  drain: rounds('DRAIN_KILLS', { usual: 1, deep: 50 }),
+  drain: rounds('DRAIN_KILLS', { usual: 0, deep: 50 }),
 }
 const LONG = { timeout: 600_000 + 10_000 * Math.max(...Object.values(KILLS)) }
 
-describe('a sync that is killed at random points', () => {
+describe.runIf(KILLS.sync > 0)('a sync that is killed at random points', () => {
   it('loses nothing, duplicates nothing, and repeats only requests in flight', LONG, async () => {
     const { maxRebilledPerKill, phases, ...report } = await killSyncs({ kills: KILLS.sync, seed: 7 })
     expect(report).toMatchObject({ kills: KILLS.sync, lost: 0, doubled: 0, exportedTwice: 0 })
@@ -37,7 +37,7 @@ describe('a sync that is killed at random points', () => {
   })
 })
 
-describe('a replay that is killed at random points', () => {
+describe.runIf(KILLS.replay > 0)('a replay that is killed at random points', () => {
   async function run({ config }: KilledHome, ...args: string[]): Promise<void> {
     const { code, stderr } = await inProcess([...args, '--config', config], { env: TOKEN_ENV })
     expect(code, stderr).toBe(0)
@@ -111,7 +111,7 @@ describe('a receiver that is killed under load', () => {
   })
 })
 
-describe('a drainer that is killed at random moments', () => {
+describe.runIf(KILLS.drain > 0)('a drainer that is killed at random moments', () => {
   /** Numbers of the events in a table: the sender uses the number as `createdAt`, which is read as seconds. */
   async function numbersIn(home: string, table: string): Promise<number[]> {
     const rows = await rowsIn<{ n: string }>(home, `SELECT epoch(_as_of)::BIGINT::VARCHAR AS n FROM ${table}`)

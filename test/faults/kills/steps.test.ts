@@ -2,7 +2,7 @@
 // each target's process are in `test/publish/target-contract.ts`.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { DAY, HOUR } from '../../../src/core/time.ts'
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { Landing } from '../../../src/landing/landing.ts'
@@ -10,12 +10,17 @@ import { openLeaseLog } from '../../../src/landing/lease-log.ts'
 import { folderOf } from '../../../src/landing/page-address.ts'
 import { expireArchive } from '../../../src/spool/archive.ts'
 import { spoolFolders } from '../../../src/spool/folders.ts'
+import { CONCURRENT_WINDOWS } from '../../../workflows/window-loop.ts'
+import { inProcess } from '../../cli/in-process.ts'
 import { bytes, failureOf } from '../../landing/landing-contract.ts'
 import { NOW, request, USAGE } from '../../landing/lease-log-contract.ts'
 import { headOf, SENT_AT_MS } from '../../landing/page-heads.ts'
 import { temporaryHome } from '../../landing/temporary-home.ts'
+import { TOKEN_ENV } from '../../scene.ts'
 import { isDeep } from '../../tier.ts'
 import { messagesIn, receive, webhookEnv } from '../webhook-command.ts'
+import { watchBilledRequests } from './billed-requests.ts'
+import { openKilledHome } from './killed-home.ts'
 import { BUILT, CHANGE, copyOf, type Killable, runKilled } from './killed-process.ts'
 
 interface KilledProcess {
@@ -240,3 +245,38 @@ describe.each([compaction, expiry, eventExpiry, merge, draining])(
     })
   },
 )
+
+describe('a sync and a replay', () => {
+  it('that are killed just before a step lose and double nothing, and the next sync repeats only requests in flight', async () => {
+    const killed = await openKilledHome(7)
+    onTestFinished(killed.close)
+    const { home, config } = killed
+    const billed = watchBilledRequests(killed)
+    const args = (...words: string[]) => [...words, '--config', config]
+    const kill = async (words: string[], points: readonly string[]) => {
+      const { code, stderr } = await runKilled({ args: args(...words), env: () => TOKEN_ENV }, { home, points })
+      expect(code, stderr).toBe(null)
+    }
+    const complete = async (...words: string[]) => {
+      const { code, stderr } = await inProcess(args(...words), { env: TOKEN_ENV })
+      expect(code, stderr).toBe(0)
+      expect(await killed.compare()).toEqual({ lost: 0, doubled: 0 })
+    }
+    const SYNC = ['sync', '--yes']
+    // Before the third page lands, and before the first load after a landed page is committed.
+    for (const points of [Array(3).fill('^link .*/conversations/'), ['^link .*/conversations/', '^sql COMMIT']]) {
+      await kill(SYNC, points)
+      const { repeated, unlanded } = await billed.next()
+      expect(repeated).toBe(0)
+      expect(unlanded).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
+    }
+    await complete(...SYNC)
+    expect(await billed.next()).toMatchObject({ repeated: 0, unlanded: 0 })
+    expect(billed.conversations()).toBe(killed.expectedExports())
+    // Before the rebuilt warehouse replaces the old one, which stays complete.
+    await kill(['replay'], ['^rename .*rebuilt'])
+    expect(await killed.compare()).toEqual({ lost: 0, doubled: 0 })
+    await complete('replay')
+    expect((await readdir(home)).filter(name => name.includes('rebuilt'))).toEqual([])
+  })
+})
