@@ -3,14 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
 import type { CliOptions } from '../cli/cli-process.ts'
-import { expectComplete, exportedTwice, type FaultScene, faultScene } from './scene.ts'
+import { exportedTwice, type FaultScene, faultScene } from './scene.ts'
 
-/**
- * Sets the wall clock of one process: it jumps `afterMs` after the start, and the monotonic clock does not, as when a person or a
- * time server sets the time.
- */
-const clockSet = (byMs: number, afterMs = 0): CliOptions => {
-  const script = `const wall = Date.now; Date.now = () => wall() + (performance.now() >= ${afterMs} ? ${byMs} : 0)`
+/** Sets the wall clock of one process. `test/clock.test.ts` sets it while a process runs. */
+const clockSet = (byMs: number): CliOptions => {
+  const script = `const wall = Date.now; Date.now = () => wall() + ${byMs}`
   return { node: ['--import', `data:text/javascript,${encodeURIComponent(script)}`] }
 }
 
@@ -39,18 +36,5 @@ describe('a clock that is set by a day between runs', () => {
     expect(await usageOf(scene)).toMatchObject({ overageUsedThisPeriod: 0 })
     const leaseLog = await readdir(join(scene.home, 'landing', 'ws_demo', 'ledger'))
     expect(leaseLog.some(name => name.endsWith('.set-aside'))).toBe(true)
-  })
-})
-
-describe('a clock that is set by a day during a run', () => {
-  it('while it waits for the rate limit does not change what is exported, nor prolong the wait', async () => {
-    const hour = { hourMs: 6_000, hourlyRequests: 8, speed: 1 }
-    const world = { ...hour, conversations: 150, arrivalsPerDay: 0 }
-    const scene = await faultScene({ sandbox: world, workspace: { hour: '6s', requestsPerHour: 8, pageSize: 20 } })
-    const ended = await scene.run(['sync', '--yes'], clockSet(-DAY, 2_500))
-    expect(ended.code, ended.stderr).toBe(0)
-    expect(ended.stderr).toContain('waiting')
-    expect(await exportedTwice(scene)).toEqual([])
-    await expectComplete(scene)
   })
 })

@@ -1,8 +1,10 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
+import { spillFolder, temporaryFolder, writeCoerced } from '../../src/warehouse/temporary-files.ts'
 import { landedFile } from '../landing/landed-file.ts'
 import { isDeep } from '../tier.ts'
 import { expectComplete, expectError, type FaultScene, syncedScenes } from './scene.ts'
@@ -66,12 +68,12 @@ const MORE_DAMAGES: Record<string, Damage> = {
   garbage: file => writeFile(file, 'no page at all'),
 }
 
-describe('a damaged landed page', () => {
-  it('is named, in whatever way it is damaged; once deleted, it alone is exported again', async () => {
+describe('damaged and deleted landed pages', () => {
+  it('are named, in whatever way they are damaged; once deleted, they are exported again, and no others, at any positions in their windows', async () => {
     const scene = await landedOnly()
-    const file = scene.fileOf(inTheMiddle(scene))
+    const { pages, fileOf } = scene
+    const file = fileOf(inTheMiddle(scene))
     const intact = await readFile(file)
-    const { facts } = await landingOf(scene).head(inTheMiddle(scene))
     for (const damage of Object.values(isDeep ? { ...DAMAGES, ...MORE_DAMAGES } : DAMAGES)) {
       await damage(file, scene)
       const expected = { exit: 6, error: 'LANDING_CORRUPT', says: [file, 'delete it and sync again'] }
@@ -80,22 +82,8 @@ describe('a damaged landed page', () => {
       await writeFile(file, intact)
     }
     expect(await exported(scene)).toBe(0)
-    await rm(file)
-    await expectSynced(scene)
-    // In addition at most one conversation of each neighbouring page, if it has the same second as the deleted page's end.
-    const more = (await exported(scene)) - facts!.returned
-    expect(more).toBeGreaterThanOrEqual(0)
-    expect(more).toBeLessThanOrEqual(2)
-    // The landing is complete again: a replay yields all rows.
-    expect((await scene.run(['replay'])).code).toBe(0)
-    await expectComplete(scene)
-  })
-})
-
-describe('deleted landed pages', () => {
-  it('are exported again, and no others, at any positions in their windows', async () => {
-    const scene = await landedOnly()
-    const { pages, fileOf } = scene
+    // The refused syncs have loaded the pages before the damaged one.
+    await rm(warehouseFile(scene.home))
     const deleted = [pages[0]!, pages[3]!, pages[4]!, pages.at(-1)!]
     const heads = await Promise.all(deleted.map(page => landingOf(scene).head(page)))
     for (const page of deleted) await rm(fileOf(page))
@@ -103,20 +91,35 @@ describe('deleted landed pages', () => {
     const lost = heads.reduce((sum, { facts }) => sum + facts!.returned, 0)
     // In addition at most one page for each deleted page: after a page without any `ts`, the time of the next record is unknown.
     expect(await exported(scene)).toBeLessThanOrEqual(lost + PAGE_SIZE * deleted.length)
+    // The landing is complete again: a replay yields all rows.
+    expect((await scene.run(['replay'])).code).toBe(0)
     await expectComplete(scene)
   })
 })
 
 describe('a deleted page that had been loaded', () => {
-  it('keeps a replay from discarding the warehouse, and costs a sync nothing; other files are ignored', async () => {
+  it('keeps a replay from discarding the warehouse, and costs a sync nothing; foreign files are ignored, and leftovers of killed processes removed', async () => {
     const scene = await landed()
+    const { home } = scene
     const deleted = scene.fileOf(inTheMiddle(scene))
     await rm(deleted)
     const folder = dirname(deleted)
-    for (const name of ['.tmp-4242-0badcafe', 'notes.txt', '.DS_Store', 'x.g01.p000001.json'])
-      await writeFile(join(folder, name), 'half a page')
+    // Killed processes leave half-written pages, coerced copies and spilled files. A younger page may still be written.
+    const [old, young] = ['.tmp-4242-0badcafe', '.tmp-4243-0badcafe']
+    const foreign = ['notes.txt', '.DS_Store', 'x.g01.p000001.json']
+    for (const name of [old, young, ...foreign]) await writeFile(join(folder, name), 'half a page')
+    const twoHoursAgo = new Date(Date.now() - 2 * HOUR)
+    await utimes(join(folder, old), twoHoursAgo, twoHoursAgo)
     await mkdir(join(folder, 'a-folder', 'and-another'), { recursive: true })
+    await writeCoerced(temporaryFolder(home), [{ json: '{}' }])
+    const spilled = spillFolder(warehouseFile(home))
+    await mkdir(spilled, { recursive: true })
+    await writeFile(join(spilled, 'duckdb_temp_storage_DEFAULT-0.tmp'), 'spilled')
+
     await expectSynced(scene)
+    for (const emptied of [temporaryFolder(home), spilled]) expect(await readdir(emptied).catch(() => [])).toEqual([])
+    const left = await readdir(folder)
+    expect([old, young, ...foreign].filter(name => !left.includes(name))).toEqual([old])
     const expected = { exit: 6, error: 'LANDING_INCOMPLETE', says: [] }
     expectError(scene, await scene.run(['replay']), expected)
     await expectComplete(scene)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/delayed-vendor.ts'
+import { isDeep } from '../tier.ts'
 import { expectClean, expectComplete, expectError, expectRecovered, exportedTwice, faultScene } from './scene.ts'
 
 const SLOW = { sandbox: { conversations: 50, latencyMs: 150 } }
@@ -35,7 +36,8 @@ describe('a second process on the same warehouse', () => {
   })
 })
 
-describe('a second sync on the same landing, with a warehouse elsewhere', () => {
+/** `test/run/beside-workers.test.ts` proves what a sync says of pages that another process lands. */
+describe.runIf(isDeep)('a second sync on the same landing, with a warehouse elsewhere', () => {
   it('loses nothing: each page lands once, and both warehouses end up complete', async () => {
     const scene = await faultScene(SLOW)
     const otherHome = join(await temporaryFolder(), 'data')

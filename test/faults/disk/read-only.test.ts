@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmod } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../../src/core/time.ts'
-import { expectComplete, expectError, expectRecovered, exportedTwice, type FaultScene, syncedScenes } from '../scene.ts'
+import { expectComplete, expectError, exportedTwice, type FaultScene, syncedScenes } from '../scene.ts'
 import { smallDisks, whyNoDisk } from './small-disk.ts'
 
 const noDisk = whyNoDisk()
@@ -61,6 +61,5 @@ describe.skipIf(!isRoot)('a data folder of another user', () => {
     const answer = await scene.run(COUNT, { uid: NOBODY })
     expect(answer.code, answer.stderr).toBe(0)
     expect(await scene.exported()).toEqual([])
-    await expectRecovered(scene)
   })
 })

@@ -1,7 +1,8 @@
-// The process that holds the warehouse crashes: it is restarted, webhooks are accepted meanwhile, and nothing is lost.
-import { readFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
+// The process that holds the warehouse runs more slow queries than it has threads, and crashes: other work goes on, and nothing is lost.
+import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ConvohouseError } from '../../../src/core/errors.ts'
+import { spoolFolders } from '../../../src/spool/folders.ts'
 import { openWarehouse } from '../../../src/warehouse/open.ts'
 import { queryHolder } from '../../../src/warehouse/query/http/holder-client.ts'
 import { start } from '../../cli/cli-process.ts'
@@ -28,9 +29,9 @@ async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]>
   )
 }
 
-async function startScene(env: Record<string, string>, args: string[]) {
+async function startScene(env: Record<string, string>, args: string[], latencyMs = 150) {
   const scene = await openScene({
-    sandbox: { ...STILL, conversations: 60, latencyMs: 150 },
+    sandbox: { ...STILL, conversations: 60, latencyMs },
     top: { webhooks: { port: 0 } },
     workspace: { pageSize: 10, ...NO_REFRESH, webhooks: { secrets: [{ env: 'SECRET' }] } },
   })
@@ -94,18 +95,46 @@ const endsWith = async (exitCode: number, { running }: CrashScene): Promise<void
   expect(code, stderr).toBe(exitCode)
 }
 
-describe('a crash of the process that holds the warehouse', () => {
-  it('causes a restart, in `up` without Temporal: webhooks are accepted meanwhile, and nothing is lost', async () => {
-    const scene = await startScene(await withoutTemporal(), ['up', '--every', '10s'])
+describe('the process that holds the warehouse', () => {
+  it('delays no webhook, no sync and no loading for slow queries, and is restarted after a crash, in `up` without Temporal: webhooks are accepted meanwhile, and nothing is lost', async () => {
+    // Slow answers, so that the queries begin before the first round has ended.
+    const scene = await startScene(await withoutTemporal(), ['up', '--every', '10s'], 600)
+    const { home } = scene
     const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 20 })
     const load = sender.run(await port(scene))
     await answers(scene)
-    // A query that runs during the crash: its client gets an error, and the log names the query without its literals.
-    const query = queryHolder({ home: scene.home, sql: "SELECT sleep_ms(60000), 'private'", timeoutMs: 60_000 })
-    await sleep(300)
+    let over = 0
+    // More queries than the process runs at a time; each client gets an error when it crashes.
+    const slow = Array.from({ length: 20 }, () =>
+      queryHolder({ home, sql: "SELECT sleep_ms(60000), 'private'", timeoutMs: 60_000 })
+        .catch((error: ConvohouseError) => error)
+        .finally(() => {
+          over += 1
+        }),
+    )
+    // A query that times out while it waits proves that slow queries hold all slots.
+    const refused = await until(() =>
+      queryHolder({ home, sql: 'SELECT 1', timeoutMs: 400 }).then(
+        answer => answer.close(),
+        error => error,
+      ),
+    )
+    expect(refused).toMatchObject({ code: 'TOO_MANY_QUERIES', message: /runs 4 queries at a time.*waited 0.4 s/ })
+    expect(scene.stderr()).not.toContain('next round')
+    const { drained } = spoolFolders(home, 'ws_demo')
+    await until(async () => (await readdir(drained).catch(() => []))[0])
+    await scene.running.said('next round at')
+    // All slow queries were still running, so none of them had freed a thread for this work.
+    expect(over).toBe(0)
+
     const before = sender.acknowledged.size
     process.kill(await scene.holder(), 'SIGSEGV')
-    await expect(query).rejects.toMatchObject({ code: 'WAREHOUSE_ENDED', message: /ended while it ran this query/ })
+    const ended = {
+      code: 'WAREHOUSE_ENDED',
+      message: expect.stringContaining('ended while it ran this query') as string,
+    }
+    expect(await Promise.all(slow)).toEqual(expect.arrayContaining([expect.objectContaining(ended)]))
+    // The log names the queries that ran during the crash, without their literals.
     await until(async () => sender.acknowledged.size > before + 5)
     await until(async () => scene.stderr().includes('it was running the query: SELECT sleep_ms(?), ?'))
     expect(scene.stderr()).not.toContain('private')
@@ -122,7 +151,7 @@ describe('a crash of the process that holds the warehouse', () => {
     expect(logged.filter(line => !STAMPED.test(line))).toEqual([])
   })
 
-  it('causes a restart in `sync --watch`, which goes on with its round', async () => {
+  it('is restarted after a crash in `sync --watch`, which goes on with its round', async () => {
     const scene = await startScene({}, ['sync', '--watch', '1h', '--yes'])
     await killHolder(scene)
     await scene.running.said('next round at')
