@@ -113,43 +113,6 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     await record(client.workflow.getHandle(handle.workflowId), 'carried-over')
   })
 
-  it('is started once for concurrent callers, joins identical requests, and continues its queue behind a sync that cannot start, of which a failed run remains', async () => {
-    const there = await owned({ conversations: 60 })
-    const { all, wrong, last } = await whileSlowed(there.sandbox, async () => ({
-      all: await Promise.all(Array.from({ length: 5 }, () => there.ask())),
-      wrong: await there.ask({ agents: ['nobody'], origin: 'schedule' }),
-      last: await there.ask({ mode: 'full' }),
-    }))
-    const { handle } = last
-    for (const [update, args] of [
-      ['refresh', [[]]],
-      ['raiseBudget', [{ packs: -1 }]],
-    ] as const)
-      await expect(handle.executeUpdate(update, { args: [...args] })).rejects.toThrow(WorkflowUpdateFailedError)
-    const first = all.find(({ joined }) => !joined)!
-    expect(all.map(({ run, joined }) => [run, joined]).sort()).toEqual(
-      [false, true, true, true, true].map(joined => [first.run, joined]),
-    )
-    expect([wrong.joined, last.joined]).toEqual([false, false])
-    await expect(follow({ ...there.following, asked: wrong })).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' })
-    expect(await reportOf(last.handle)).toMatchObject({ run: last.run, outcome: 'done' })
-    await record(last.handle, 'joined-and-queued')
-    const { reports } = await last.handle.query<Progress>('progress')
-    // The sync that cannot start is reported first, because the running sync leaves its history until other requests are served.
-    expect(reports.map(({ run, outcome }) => [run, outcome])).toEqual([
-      [wrong.run, 'failed'],
-      [first.run, 'done'],
-      [last.run, 'done'],
-    ])
-    expect(await there.rows("SELECT run FROM _runs WHERE outcome = 'done' ORDER BY started_at")).toEqual([
-      { run: first.run },
-      { run: last.run },
-    ])
-    expect(await there.rows("SELECT run, origin, error_code FROM _runs WHERE outcome = 'failed'")).toEqual([
-      { run: wrong.run, origin: 'schedule', error_code: 'AGENT_UNKNOWN' },
-    ])
-  })
-
   it('serves a request at once while history waits for the rate limit, and then continues history', async () => {
     const there = await owned({ conversations: 100, hourlyRequests: 30 }, { maxPage: 2, requestsPerHour: 30 })
     const first = await there.ask({ unattended: true })
@@ -204,7 +167,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     }
   })
 
-  it('lands requests in flight when it is cancelled, and its successor continues; after a termination the successor waits for its leases and recovers what was spent from the lease log', async () => {
+  it('lands requests in flight when it is cancelled; after a termination its successor waits for its leases and recovers what was spent from the lease log; concurrent callers join it, and its queue goes on behind a sync that cannot start, of which a failed run remains', async () => {
     const there = await owned({ conversations: 200, latencyMs: 50 })
     const cancelled = (await there.ask()).handle
     await until(async () => (await there.exported()).length >= 4, { everyMs: 20 })
@@ -234,5 +197,36 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     expect(requestsThisHour(budget.rateLimit, Date.now())).toBeGreaterThanOrEqual(made)
     expect(await reportOf(next.handle)).toMatchObject({ outcome: 'done' })
     await expectTruth(there)
+
+    const { all, wrong, last } = await whileSlowed(there.sandbox, async () => ({
+      all: await Promise.all(Array.from({ length: 5 }, () => there.ask())),
+      wrong: await there.ask({ agents: ['nobody'], origin: 'schedule' }),
+      last: await there.ask({ mode: 'full' }),
+    }))
+    for (const [update, args] of [
+      ['refresh', [[]]],
+      ['raiseBudget', [{ packs: -1 }]],
+    ] as const)
+      await expect(last.handle.executeUpdate(update, { args: [...args] })).rejects.toThrow(WorkflowUpdateFailedError)
+    const first = all.find(({ joined }) => !joined)!
+    expect(all.map(({ run, joined }) => [run, joined]).sort()).toEqual(
+      [false, true, true, true, true].map(joined => [first.run, joined]),
+    )
+    expect([wrong.joined, last.joined]).toEqual([false, false])
+    await expect(follow({ ...there.following, asked: wrong })).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' })
+    expect(await reportOf(last.handle)).toMatchObject({ run: last.run, outcome: 'done' })
+    await record(last.handle, 'joined-and-queued')
+    const { reports } = await last.handle.query<Progress>('progress')
+    expect(reports.map(({ run, outcome }) => [run, outcome])).toEqual([
+      [first.run, 'done'],
+      [wrong.run, 'failed'],
+      [last.run, 'done'],
+    ])
+    expect(await there.rows("SELECT run FROM _runs WHERE outcome = 'done' ORDER BY started_at")).toEqual(
+      [next, first, last].map(({ run }) => ({ run })),
+    )
+    expect(await there.rows("SELECT run, origin, error_code FROM _runs WHERE outcome = 'failed'")).toEqual([
+      { run: wrong.run, origin: 'schedule', error_code: 'AGENT_UNKNOWN' },
+    ])
   })
 })

@@ -2,13 +2,12 @@
 import { createServer } from 'node:net'
 import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { openLeaseLog } from '../../../src/landing/lease-log.ts'
 import { PLAIN_SYNC } from '../../../src/run/embedded.ts'
 import { askForSync, type OwnerHandle } from '../../../src/run/temporal/client/owner.ts'
 import { CONCURRENT_WINDOWS } from '../../../workflows/window-loop.ts'
-import { cli, type Running } from '../../cli/cli-process.ts'
-import { inProcess } from '../../cli/in-process.ts'
+import type { Running } from '../../cli/cli-process.ts'
 import { killOnTemporal } from '../../faults/kills/temporal-kills.ts'
 import { connected, describeWithTemporal } from '../../run/temporal/with-temporal.ts'
 import { isDeep, rounds } from '../../tier.ts'
@@ -16,7 +15,7 @@ import { until } from '../../until.ts'
 import { ended, expectTruth, repeatedRequests } from '../expectations.ts'
 import { record } from '../history.ts'
 import { reportOf } from '../hosts.ts'
-import { type Scene, scene, TOKEN, WORKSPACE } from '../scene.ts'
+import { type Scene, scene, WORKSPACE } from '../scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
 const HOUR_MS = 3_600_000
@@ -163,16 +162,4 @@ describeWithTemporal('workers', ({ place, command }) => {
       expect(maxRebilledPerKill).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
     },
   )
-})
-
-describe('a worker without a Temporal server', () => {
-  it('ends with TEMPORAL_UNREACHABLE', async () => {
-    const there = await scene()
-    const path = await writeConfig(there.config, '2m')
-    const env = { WORKER_TOKEN: TOKEN, TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` }
-    const { code, stderr } = await cli(['worker', '--config', path], { env })
-    expect(code).toBe(5)
-    expect(stderr).toContain('error TEMPORAL_UNREACHABLE')
-    expect((await inProcess(['worker', '--role', 'both', '--config', path], { env })).code).toBe(2)
-  })
 })

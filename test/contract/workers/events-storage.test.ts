@@ -8,6 +8,7 @@ import { ingestId } from '../../../src/run/temporal/worker/drain.ts'
 import { cli, start, temporaryFolder } from '../../cli/cli-process.ts'
 import { smallDisks, whyNoDisk } from '../../faults/disk/small-disk.ts'
 import { connected, describeWithTemporal } from '../../run/temporal/with-temporal.ts'
+import { isDeep } from '../../tier.ts'
 import { until } from '../../until.ts'
 
 const noDisk = whyNoDisk()
@@ -57,7 +58,8 @@ async function failingApp(env: Record<string, string>) {
   }
 }
 
-describe.skipIf(noDisk)('storage that fails under Temporal', () => {
+/** `npm test` proves the retries in `test/steps/drain.test.ts`. */
+describe.runIf(isDeep && !noDisk)('storage that fails under Temporal', () => {
   describeWithTemporal('with a separate server', ({ place, env }) => {
     let client: Client
     connected(place, opened => {
