@@ -21,9 +21,12 @@ export function syncedOnce(
     if (code !== 0) throw new Error(stderr)
   })
   afterAll(() => made.close())
-  return async () => {
-    const home = join(await temporaryFolder(), 'data')
-    await cp(made.home, home, { recursive: true })
-    return { sandbox: made.sandbox, home, env: { ...made.env, CONVOHOUSE_HOME: home } }
-  }
+  return () => copyOf(made)
+}
+
+/** Copies the data folder; both copies share the sandbox. */
+export async function copyOf({ sandbox, home: from, env }: Scene): Promise<Scene> {
+  const home = join(await temporaryFolder(), 'data')
+  await cp(from, home, { recursive: true })
+  return { sandbox, home, env: { ...env, CONVOHOUSE_HOME: home } }
 }

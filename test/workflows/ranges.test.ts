@@ -24,6 +24,16 @@ describe('a second sync', () => {
     expect(second.stored().length - before).toBeGreaterThan(50)
     expect(report.conversations).toBe(second.stored().length - before)
   })
+
+  it('after a full one that was stopped in a new workspace exports only what has not landed', async () => {
+    const second = scenario({ agents: ['a', 'b', 'c'].map(id => agent(id, 60)), maxPage: 20 })
+    await second.sync({ mode: 'full', maxRequests: 6 })
+    expect(second.missing()).not.toEqual([])
+    await second.sync()
+    expect(second.missing()).toEqual([])
+    // The second at which the full export stopped is exported again.
+    expect(received(second) - second.stored().length).toBeLessThanOrEqual(3)
+  })
 })
 
 describe('a sync of a time range', () => {

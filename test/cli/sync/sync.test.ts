@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
+import { requestsTo } from '../../scene.ts'
 import { exportable, jsonLines, scene, start } from '../cli-process.ts'
 import { countConversations, inProcess, rowsOf } from '../in-process.ts'
 import { syncedOnce } from '../synced-once.ts'
@@ -63,26 +64,16 @@ describe('sync', () => {
     expect(stderr).toContain(sandbox.world.agentIds()[0])
   })
 
-  it('exports the conversations of a list again, whether or not it names their agents', async () => {
-    const { env } = await synced()
-    const [one, two] = await rowsOf(
-      'SELECT agent_id AS a, conversation_id AS id FROM conversations ORDER BY id LIMIT 2',
-      env,
-    )
-    const stdin = `# two of them\n\n${one!.id}\r\n${two!.a},${two!.id}\n`
-    const { code, stdout } = await inProcess(['sync', '--ids', '-', '--json'], { env, stdin })
-    expect(code).toBe(0)
-    expect(jsonLines(stdout).at(-1)).toMatchObject({ kind: 'report', outcome: 'done', conversations: 2 })
-  })
-
-  it('accepts a list that a spreadsheet saved, and names the lines of missing conversations', async () => {
+  it('exports the conversations of a list again, whether or not it names their agents, and names the lines of missing ones', async () => {
     const { env, home } = await synced()
-    const [one] = await rowsOf('SELECT agent_id AS a, conversation_id AS id FROM conversations LIMIT 1', env)
+    const sql = 'SELECT agent_id AS a, conversation_id AS id FROM conversations ORDER BY id LIMIT 2'
+    const [one, two] = await rowsOf(sql, env)
     const file = `${home}.csv`
-    await writeFile(file, `\uFEFFConversation ID,Agent ID\r\n"${one!.id}",${one!.a}\r\n\r\nnobody,${one!.a}\r\n`)
+    const lines = ['\uFEFFConversation ID,Agent ID', `"${one!.id}",${one!.a}`, '', `${two!.id},`, `nobody,${one!.a}`, '']
+    await writeFile(file, lines.join('\r\n'))
     const { code, stdout } = await inProcess(['sync', '--ids', file], { env })
-    expect([code, stdout]).toEqual([0, expect.stringContaining('1 conversation in')])
-    expect(stdout).toContain('warning: 1 of 2 requested conversations did not arrive: "nobody" (line 4).')
+    expect([code, stdout]).toEqual([0, expect.stringContaining('2 conversations in')])
+    expect(stdout).toContain('warning: 1 of 3 requested conversations did not arrive: "nobody" (line 5).')
 
     await writeFile(file, `agent_id,conversation_id\n${one!.a},${one!.id}\nagent_typo,${one!.id}\n`)
     for (const command of ['sync', 'plan']) {
@@ -117,29 +108,6 @@ describe('sync', () => {
     expect(missing.stderr).toContain('the file does not exist')
   })
 
-  it('stops at the given number of requests, then exits with 7 at the rate limit if it must not wait', async () => {
-    const { env } = await scene({ conversations: 400, hourlyRequests: 4 })
-    const limited = await inProcess(['sync', '--max-requests', '3'], { env })
-    expect(limited.code).toBe(0)
-    expect(limited.stdout).toContain('stopped at the given limit')
-    expect(limited.stdout).toContain('3 requests')
-    expect(limited.stdout).toContain('continues where it stopped')
-    const { code, stdout } = await inProcess(['sync', '--no-wait'], { env })
-    expect(code).toBe(7)
-    expect(stdout).toContain('stopped at the hourly rate limit')
-  })
-
-  it('exits with 8 if the quota is used up, and causes no overage', async () => {
-    const { env, sandbox } = await scene({ conversations: 400, historyDays: 2_000, quotaSessions: 100 })
-    const { code, stdout } = await inProcess(['sync'], { env })
-    expect(code).toBe(8)
-    expect(stdout).toContain('--allow-overage-packs')
-    const state = (await (await fetch(`${sandbox.url}/_sandbox/state`)).json()) as {
-      usage: { overagePacksCharged: number }
-    }
-    expect(state.usage.overagePacksCharged).toBe(0)
-  })
-
   it('asks for confirmation before a first backfill that is known to use most of the quota', async () => {
     const { env, sandbox } = await scene({ conversations: 400, historyDays: 2_000, quotaSessions: 300 })
     const agent = sandbox.world.agentIds()[0]!
@@ -165,10 +133,7 @@ describe('plan', () => {
     expect(stdout).toContain('Left: 1,500 of 1,500 requests this hour')
     expect(stdout).toContain('Nothing was exported.')
     expect(stdout).not.toContain(PERIOD_ASSUMED)
-    const requests = (await (await fetch(`${sandbox.url}/_sandbox/requests?kind=export`)).json()) as {
-      requests: unknown[]
-    }
-    expect(requests.requests).toEqual([])
+    expect(await requestsTo(sandbox).served()).toEqual([])
     const status = JSON.parse((await inProcess(['status', '--json'], { env })).stdout)
     expect(status.workspaces[0].lastRun).toBeNull()
   })
