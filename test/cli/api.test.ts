@@ -226,15 +226,3 @@ describe('wrong input', () => {
     expect([code, stderr]).toEqual([3, expect.stringContaining('error API_UNAUTHORIZED')])
   })
 })
-
-describe('a sync', () => {
-  it('makes only GET requests', async () => {
-    const { env, sandbox } = await scene({ conversations: 30 }, { resources: 'all' })
-    expect((await inProcess(['sync', '--yes'], { env })).code).toBe(0)
-    const { requests } = (await (await fetch(`${sandbox.url}/_sandbox/requests`)).json()) as {
-      requests: { method: string }[]
-    }
-    expect(requests.length).toBeGreaterThan(5)
-    expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(['GET']))
-  })
-})

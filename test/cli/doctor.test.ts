@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Finding } from '../../src/cli/doctor/doctor.ts'
 import { memory, memoryHere, nodeVersion, spaceOutcomes } from '../../src/cli/doctor/storage.ts'
@@ -12,6 +12,7 @@ import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { writeDrainFailure } from '../../src/spool/drain-failure.ts'
 import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
+import { unreachedAddresses } from '../client/unreached-servers.ts'
 import { landedFile } from '../landing/landed-file.ts'
 import { ENTRY, newTarget, SETTINGS } from '../publish/published.ts'
 import { scene, TOKEN, temporaryFolder } from './cli-process.ts'
@@ -74,15 +75,6 @@ describe('doctor on a healthy data folder', () => {
     expect(stdout).toContain('\nok    rules          all ')
     expect(stdout).toMatch(/\nwarn {2}data folder .*\n +→ Restrict it to its owner: chmod 700/)
     expect(stdout).toMatch(/\nNothing failed; .*\n$/)
-  })
-
-  it('accepts a data folder that does not exist yet, and does not create it', async () => {
-    const { env, home } = await scene()
-    const found = await doctor(env)
-    expect(found.code).toBe(0)
-    expect(found.of('data folder')!.found).toContain('does not exist yet')
-    expect(found.of('warehouse')!.found).toContain('the first sync creates it')
-    expect(await readdir(dirname(home))).toEqual(['convohouse.yaml'])
   })
 })
 
@@ -148,6 +140,36 @@ describe('doctor on access to the vendor', () => {
     expect((await doctor(env)).of('export')).toMatchObject({ state: 'warn', found: expect.stringContaining('(403)') })
   })
 
+  it('names host, cause and setting for every way in which an API cannot be reached, without the token', async () => {
+    const addresses = await unreachedAddresses()
+    const config = join(await temporaryFolder(), 'convohouse.yaml')
+    const workspaces = Object.entries(addresses).map(([id, apiUrl]) => ({
+      id,
+      apiUrl,
+      token: { env: 'T' },
+      timeout: '1s',
+    }))
+    await writeFile(config, JSON.stringify({ home: 'data', workspaces }))
+    const { text, checks } = await doctor({ T: TOKEN }, '--config', config)
+    expect(text).not.toContain(TOKEN)
+    const found = Object.fromEntries(
+      checks.filter(({ check }) => check === 'api').map(one => [one.workspaceId, `${one.found} → ${one.hint}`]),
+    )
+    for (const way of ['closed', 'unknown', 'self-signed', 'no-tls'] as const) {
+      expect(found[way]).toContain(new URL(addresses[way]).host)
+      expect(found[way]).toContain(`\`apiUrl\` (${addresses[way]})`)
+    }
+    expect(found).toMatchObject({
+      closed: expect.stringMatching(/refused the connection .*ECONNREFUSED.* → Check host and port of/),
+      unknown: expect.stringMatching(/no-such-host\.invalid cannot be resolved.* → Check/),
+      'self-signed': expect.stringMatching(/does not accept.*SELF_SIGNED_CERT.* → .*clock.*NODE_EXTRA_CA_CERTS/),
+      'no-tls': expect.stringMatching(/does not speak TLS.* → .*must begin with http:\/\//),
+      'no-http': expect.stringMatching(/closed the connection|does not speak HTTP/),
+      cutting: expect.stringMatching(/closed the connection before it answered/),
+      silent: expect.stringMatching(/was not answered within 1s \(`timeout`\)/),
+    })
+  })
+
   it("says that the clock is ahead of the vendor's, and how that affects windows", async () => {
     const { env } = await scene({ startMs: Date.now() - 10 * 60_000, speed: 1 })
     const clock = (await doctor(env)).of('clock')!
@@ -194,8 +216,12 @@ describe('doctor on access to the vendor', () => {
 })
 
 describe('doctor on a data folder', () => {
-  it('suggests a replay if the warehouse was deleted, and fails if it is damaged', async () => {
+  it('fails if the warehouse has another layout or is damaged, and suggests a replay if it was deleted', async () => {
     const { env, home } = await synced()
+    const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
+    await writer.run(`UPDATE _layout SET number = 9999`).finally(close)
+    const other = await doctor(env, '--offline')
+    expect([other.code, other.of('warehouse')!.code]).toEqual([6, 'WAREHOUSE_LAYOUT'])
     await rm(warehouseFile(home))
     const gone = (await doctor(env, '--offline')).of('warehouse')!
     expect(gone).toMatchObject({ state: 'warn', hint: expect.stringContaining('convohouse replay') })
@@ -250,14 +276,6 @@ describe('doctor on a data folder', () => {
     expect(found.of('loads')).toMatchObject({ state: 'warn' })
     const typo = 'no agent of the workspace is "agent_typo"'
     expect(found.of('service levels')).toMatchObject({ state: 'warn', workspaceId: 'ws_demo', found: typo })
-  })
-
-  it('reports a warehouse of another layout', async () => {
-    const { env, home } = await synced()
-    const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
-    await writer.run(`UPDATE _layout SET number = 9999`).finally(close)
-    const found = await doctor(env, '--offline')
-    expect([found.code, found.of('warehouse')!.code]).toEqual([6, 'WAREHOUSE_LAYOUT'])
   })
 })
 

@@ -4,7 +4,7 @@ import type { Plan } from '../../src/core/planning/planner.ts'
 import { DAY } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { jsonLines, scene } from './cli-process.ts'
+import { jsonLines } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
 
@@ -135,8 +135,8 @@ describe('convohouse ledger', () => {
   })
 
   it('does not claim that nothing was read of an agent whose first window is unfinished', async () => {
-    const { env } = await scene()
-    await inProcess(['sync', '--max-requests', '3'], { env })
+    const { env, home } = await synced()
+    await inWarehouse(home, 'UPDATE _windows SET done = false; DELETE FROM _covered')
     const { rows, differences } = await ledger(env)
     expect(rows.some(({ held }) => held > 0)).toBe(true)
     const unread = differences.find(({ kind }) => kind === 'unread')!

@@ -6,7 +6,7 @@ import { openApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
-import { cli, type Ended, TOKEN, temporaryFolder } from './cli-process.ts'
+import { type Ended, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
 const NO_ID = '{ "id": "no id",  "n": 12345678901234567890 }'
@@ -89,9 +89,9 @@ describe('quarantine', () => {
     const { env, file } = await app()
     const opened = await openApp({ config: readConfig({ env }) })
     onTestFinished(() => opened.close())
-    expect((await json(cli(['quarantine', 'list', '--json'], { env }))).quarantined).toHaveLength(2)
-    expect((await cli(['quarantine', 'show', `${file}#3`], { env })).stdout).toBe(`${DEEP}\n`)
-    const retried = await cli(['quarantine', 'retry'], { env })
+    expect((await json(inProcess(['quarantine', 'list', '--json'], { env }))).quarantined).toHaveLength(2)
+    expect((await inProcess(['quarantine', 'show', `${file}#3`], { env })).stdout).toBe(`${DEEP}\n`)
+    const retried = await inProcess(['quarantine', 'retry'], { env })
     expect(retried.code).toBe(6)
     expect(retried.stderr).toContain('error WAREHOUSE_LOCKED')
   })

@@ -47,7 +47,7 @@ interface Status {
 
 /** A workspace with webhooks, and one whose vendor is unreachable. */
 async function app() {
-  const { sandbox } = await scene({ conversations: 120 })
+  const { sandbox } = await scene({ conversations: 40 })
   const folder = await temporaryFolder()
   const path = join(folder, 'convohouse.yaml')
   const workspace = { apiUrl: sandbox.url, webhooks: { secrets: [{ env: 'HOOK' }] } }
@@ -63,7 +63,8 @@ async function app() {
   await writeFile(path, JSON.stringify(config))
   const begin = (...words: string[]) => start([...words, '--config', path], { env: { TOKEN, HOOK: SECRET } })
   const status = async () => {
-    const { stdout } = await begin('status', '--json', '--workspace', 'ws_demo').ended
+    const args = ['status', '--json', '--workspace', 'ws_demo', '--config', path]
+    const { stdout } = await inProcess(args, { env: { TOKEN, HOOK: SECRET } })
     return (JSON.parse(stdout) as { workspaces: Status[] }).workspaces[0]!
   }
   return { sandbox, begin, status }

@@ -7,8 +7,6 @@ import { isTemporalConfigured } from '../../run/temporal/client/connection.ts'
 import { findTemporal } from '../../run/temporal/server/dev-server.ts'
 import { listenForScrapes, type MetricsListener } from '../../telemetry/listen.ts'
 import type { MetricsPage } from '../../telemetry/page.ts'
-import { warehouseFile } from '../../warehouse/open.ts'
-import { openReader } from '../../warehouse/query/reader.ts'
 import { configAt } from '../flags/configuration.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, metricsAddress, whole } from '../flags/values.ts'
@@ -92,24 +90,10 @@ async function runUp(flags: UpFlags): Promise<number> {
 const logReceiver = (receiver: OpenedReceiver): void =>
   log(`Listening for webhooks of ${waitsForText(receiver)} at ${receiver.url}/webhooks.`)
 
-/** Reports a second `up` as WAREHOUSE_LOCKED, since its occupied port is only a symptom. @throws WAREHOUSE_LOCKED, ADDRESS_IN_USE */
-async function listening<T>(config: Config, listen: () => Promise<T>): Promise<T> {
-  try {
-    return await listen()
-  } catch (error) {
-    if (!isCode(error, 'ADDRESS_IN_USE')) throw error
-    const heldBy = await openReader({ ...config, file: warehouseFile(config.home) }).then(
-      reader => reader.close(),
-      (cause: unknown) => (isCode(cause, 'WAREHOUSE_LOCKED') ? cause : undefined),
-    )
-    throw heldBy ?? error
-  }
-}
-
 /** Opens the receiver first and closes it last: the vendor does not resend events that arrive while it is closed. */
 async function receiving(up: UpContext): Promise<number> {
   const { flags, config, metrics } = up
-  const receiver = await listening(config, () => openReceiver(config, metrics))
+  const receiver = await openReceiver(config, metrics)
   const stopRereading = rereadSecretsOnSighup({
     receiver: () => receiver,
     readConfig: () => configAt(flags.config),
@@ -142,9 +126,7 @@ async function measured(up: UpContext, receiver: OpenedReceiver | null): Promise
   const { flags, config, metrics } = up
   const at = flags.metrics ?? config.metrics
   if (at === null && receiver !== null) return runSyncs(up, `${receiver.url}/metrics`)
-  const listener = await listening(config, () =>
-    at === null ? listenAnywhere(metrics) : listenForScrapes(metrics, at),
-  )
+  const listener = at === null ? await listenAnywhere(metrics) : await listenForScrapes(metrics, at)
   try {
     return await runSyncs(up, listener.url)
   } finally {

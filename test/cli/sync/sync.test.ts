@@ -27,10 +27,13 @@ describe('sync', () => {
     expect(await countConversations(env)).toBe(exportable(sandbox))
   })
 
-  it('prints the plan first and the result last as JSON lines with times; plan then prints one object with estimates, and the length of a billing period that it assumes', async () => {
-    const { env, sandbox } = await scene({ arrivalsPerDay: 50, startMs: Date.now() - 86_400_000 })
+  it('only reads, and prints the plan first and the result last as JSON lines with times; plan then prints one object with estimates, and the length of a billing period that it assumes', async () => {
+    const { env, sandbox } = await scene({ arrivalsPerDay: 50, startMs: Date.now() - 86_400_000 }, { resources: 'all' })
     const { code, stdout, stderr } = await inProcess(['sync', '--json'], { env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const answer = await fetch(`${sandbox.url}/_sandbox/requests`)
+    const { requests } = (await answer.json()) as { requests: { method: string }[] }
+    expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(['GET']))
     const lines = jsonLines(stdout)
     expect(lines[0]).toMatchObject({ kind: 'planning', workspaceId: 'ws_demo', heldUntil: null })
     expect(lines[1]).toMatchObject({ kind: 'planned', workspaceId: 'ws_demo', windows: 3, unknown: 3 })
@@ -69,7 +72,14 @@ describe('sync', () => {
     const sql = 'SELECT agent_id AS a, conversation_id AS id FROM conversations ORDER BY id LIMIT 2'
     const [one, two] = await rowsOf(sql, env)
     const file = `${home}.csv`
-    const lines = ['\uFEFFConversation ID,Agent ID', `"${one!.id}",${one!.a}`, '', `${two!.id},`, `nobody,${one!.a}`, '']
+    const lines = [
+      '\uFEFFConversation ID,Agent ID',
+      `"${one!.id}",${one!.a}`,
+      '',
+      `${two!.id},`,
+      `nobody,${one!.a}`,
+      '',
+    ]
     await writeFile(file, lines.join('\r\n'))
     const { code, stdout } = await inProcess(['sync', '--ids', file], { env })
     expect([code, stdout]).toEqual([0, expect.stringContaining('2 conversations in')])

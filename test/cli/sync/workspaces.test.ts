@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { exitCodeOfAll } from '../../../src/cli/sync/report.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import { NO_REFRESH, openScene, type Scene, TOKEN_ENV } from '../../scene.ts'
 import { until } from '../../until.ts'
@@ -43,45 +44,50 @@ const reportsIn = (stdout: string) =>
   jsonLines(stdout.slice(0, stdout.lastIndexOf('\n') + 1)).filter(({ kind }) => kind === 'report')
 
 describe('several workspaces', () => {
-  const SPENT = { conversations: 400, hourlyRequests: 10 }
-
-  it('are synced concurrently: one that waits for its rate limit does not delay the others', async () => {
-    const { env, scenes } = await openWorkspaces([SPENT, {}], { pageSize: 10 })
+  it('are synced concurrently: neither one that waits for its rate limit nor one that fails delays the others', async () => {
+    const { env, scenes } = await openWorkspaces([{ conversations: 400, hourlyRequests: 10 }, {}, { paid: false }], {
+      pageSize: 10,
+    })
     const [first, second] = scenes
     const syncing = start(['sync', '--json', '--yes'], { env })
     let stdout = ''
     syncing.process.stdout!.on('data', text => {
       stdout += text
     })
-    await until(async () => reportsIn(stdout).some(({ workspaceId }) => workspaceId === 'w2'))
+    await until(async () => reportsIn(stdout).length === 2)
     expect(stdout).toContain('"waiting"')
     expect((await first!.served()).length).toBeLessThanOrEqual(10)
     expect((await second!.served()).length).toBeGreaterThan(5)
     syncing.process.kill('SIGINT')
     const { code } = await syncing.ended
     expect(code).toBe(130)
-    const reports = reportsIn(stdout)
-    expect(reports.map(({ workspaceId, outcome, exitCode }) => [workspaceId, outcome, exitCode])).toEqual([
+    const reports = reportsIn(stdout).map(({ workspaceId, outcome, exitCode }) => [workspaceId, outcome, exitCode])
+    expect(reports.at(-1)).toEqual(['w1', 'interrupted', 130])
+    expect(reports.slice(0, 2).sort()).toEqual([
       ['w2', 'done', 0],
-      ['w1', 'interrupted', 130],
+      ['w3', 'failed', 3],
     ])
     const [held] = await rowsOf('SELECT count(DISTINCT workspace_id) AS n FROM conversations', env)
     expect(Number(held!.n)).toBe(2)
   })
 
-  it('exit with the first code that is not 0, in their order, and an error of one stops none of the others', async () => {
-    const { env } = await openWorkspaces([{ paid: false }, SPENT, {}], { pageSize: 10 })
-    const { code, stdout } = await inProcess(['sync', '--json', '--yes', '--no-wait'], { env })
-    expect(code).toBe(3)
-    const codes = reportsIn(stdout).map(({ workspaceId, exitCode }) => [workspaceId, exitCode])
-    expect(codes.sort()).toEqual([
-      ['w1', 3],
-      ['w2', 7],
-      ['w3', 0],
+  it('are named in errors, of which the first in their order is the exit code; an agent needs the name of its workspace', async () => {
+    const folder = await temporaryFolder()
+    const config = join(folder, 'convohouse.yaml')
+    const workspaces = ['w1', 'w2'].map(id => ({ id, apiUrl: 'http://127.0.0.1:9', token: { env: id } }))
+    await writeFile(config, JSON.stringify({ home: join(folder, 'data'), threads: 1, workspaces }))
+    const sync = (...args: string[]) => inProcess(['sync', ...args, '--config', config])
+    const { code, stdout, stderr } = await sync()
+    expect([code, stdout]).toEqual([2, ''])
+    for (const id of ['w1', 'w2']) expect(stderr).toMatch(new RegExp(`^${id}: error TOKEN_MISSING: .*${id}`, 'm'))
+    const errors = jsonLines((await sync('--json')).stderr) as { workspaceId: string; error: { code: string } }[]
+    expect(errors.map(({ workspaceId, error }) => [workspaceId, error.code]).sort()).toEqual([
+      ['w1', 'TOKEN_MISSING'],
+      ['w2', 'TOKEN_MISSING'],
     ])
-    const unclear = await inProcess(['sync', '--agent', 'a'], { env })
-    expect(unclear.stderr).toContain('--agent needs --workspace: 3 workspaces are configured.')
-    const unknown = await inProcess(['sync', '--workspace', 'w4'], { env })
-    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('error WORKSPACE_UNKNOWN')])
+    expect((await sync('--agent', 'a')).stderr).toContain('--agent needs --workspace: 2 workspaces are configured.')
+    expect((await sync('--workspace', 'w4')).stderr).toContain('error WORKSPACE_UNKNOWN')
+    expect(exitCodeOfAll([0, 3, 7])).toBe(3)
+    expect(exitCodeOfAll([3, 130])).toBe(130)
   })
 })

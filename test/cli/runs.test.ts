@@ -1,9 +1,14 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { jsonLines, scene, start } from '../cli-process.ts'
-import { whileSlowed } from '../delayed-vendor.ts'
-import { inProcess, rowsOf } from '../in-process.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { runLines } from '../../src/cli/status/status-text.ts'
+import { RefusalReport } from '../../src/receiver/refusal-report.ts'
+import { runsStatus } from '../../src/reports/runs.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { beginRun, endRun } from '../../src/warehouse/runs.ts'
+import { jsonLines, scene } from './cli-process.ts'
+import { inProcess, rowsOf } from './in-process.ts'
+import { syncedOnce } from './synced-once.ts'
 
 interface RunStatus {
   run: string
@@ -29,36 +34,27 @@ async function runsIn(env: Record<string, string>): Promise<Runs> {
 
 const statusText = async (env: Record<string, string>): Promise<string> => (await inProcess(['status'], { env })).stdout
 
+const synced = syncedOnce({ conversations: 30 })
+
 describe('a sync with a wrong token', () => {
   it('leaves a row with code, hint, duration and origin; status shows it beside the last success, also after a replay; a declined sync is no failure', async () => {
-    const { env } = await scene()
+    const { env } = await synced()
     const wrong = { ...env, CONVOHOUSE_API_TOKEN: 'another-token' }
-    expect((await inProcess(['sync'], { env: wrong })).code).toBe(3)
-    const alone = await runsIn(env)
-    expect(alone).toMatchObject({ lastSuccess: null, lastFailure: { run: alone.lastRun!.run, outcome: 'failed' } })
-    expect(await statusText(env)).toMatch(
-      /last success none yet\n {2}last failure .+ by sync, after .+\n +API_UNAUTHORIZED: .+\n +→ /,
-    )
-
-    expect((await inProcess(['sync', '--yes'], { env })).code).toBe(0)
     expect((await inProcess(['sync'], { env: wrong })).code).toBe(3)
     const { lastRun, lastSuccess, lastFailure } = await runsIn(env)
     expect(lastRun).toEqual(lastFailure)
-    expect(lastSuccess).toMatchObject({
-      outcome: 'done',
-      success: true,
-      origin: 'sync',
-      errorCode: null,
-      state: 'ended',
-    })
-    expect(lastFailure).toMatchObject({ errorCode: 'API_UNAUTHORIZED', success: false, origin: 'sync' })
-    expect(lastFailure!.hint).toMatch(/token/)
+    const success = { outcome: 'done', success: true, origin: 'sync', errorCode: null, state: 'ended' }
+    expect(lastSuccess).toMatchObject(success)
+    const failure = { outcome: 'failed', errorCode: 'API_UNAUTHORIZED', success: false, origin: 'sync' }
+    expect(lastFailure).toMatchObject({ ...failure, hint: expect.stringMatching(/token/) })
     expect(lastFailure!.durationMs).toBeGreaterThanOrEqual(0)
+    expect(await statusText(env)).toMatch(
+      /last success .+ by sync, took .+\n {2}last failure .+ by sync, after .+\n +API_UNAUTHORIZED: .+\n +→ /,
+    )
 
     const sql = 'SELECT * FROM _runs ORDER BY started_at'
     const before = await rowsOf(sql, env)
     expect(before.map(({ outcome, error_code }) => [outcome, error_code])).toEqual([
-      ['failed', 'API_UNAUTHORIZED'],
       ['done', null],
       ['failed', 'API_UNAUTHORIZED'],
     ])
@@ -73,32 +69,18 @@ describe('a sync with a wrong token', () => {
   })
 })
 
-describe('a sync in progress', () => {
-  it('is shown as running, with its process, and as killed once that is gone, which the next sync records', async () => {
-    const { env, sandbox } = await scene({ conversations: 400, latencyMs: 200 }, { pageSize: 20 })
-    const running = start(['sync', '--yes', '--json'], { env })
-    await new Promise<void>(resolve =>
-      running.process.stdout!.on('data', text => String(text).includes('planned') && resolve()),
-    )
-    const [during, text] = await whileSlowed(sandbox, async () => {
-      const seen = [await runsIn(env), await statusText(env)] as const
-      running.process.kill('SIGKILL')
-      await running.ended
-      return seen
-    })
-    expect(during.lastRun).toMatchObject({ state: 'running', pid: running.process.pid, outcome: null, endedAt: null })
-    expect(text).toMatch(new RegExp(`last run {5}running, started .+ by sync, PID ${running.process.pid}`))
-
+describe('a run without an end', () => {
+  it('is shown as killed once no process holds the warehouse, which the next sync records', async () => {
+    const { env, home } = await synced()
+    const nowMs = Date.now()
+    const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
+    const begun = { run: 'gone', startedMs: nowMs, host: 'embedded', origin: 'sync', pid: 4_711 } as const
+    await beginRun(writer, 'ws_demo', begun, nowMs).finally(close)
     const after = await runsIn(env)
-    expect(after.lastRun).toMatchObject({
-      run: during.lastRun!.run,
-      state: 'killed',
-      outcome: 'killed',
-      success: false,
-    })
+    expect(after.lastRun).toMatchObject({ run: 'gone', state: 'killed', outcome: 'killed', success: false })
     expect(after.lastFailure).toEqual(after.lastRun)
     expect(await statusText(env)).toMatch(
-      /last failure killed, last seen .+ by sync, PID \d+\n +→ The next sync continues/,
+      /last failure killed, last seen .+ by sync, PID 4711\n +→ The next sync continues/,
     )
 
     expect((await inProcess(['sync', '--max-requests', '1'], { env })).code).toBe(0)
@@ -108,7 +90,27 @@ describe('a sync in progress', () => {
     const killed = await rowsOf("SELECT * FROM _runs WHERE outcome = 'killed'", env)
     expect((await inProcess(['replay'], { env })).code).toBe(0)
     expect(await rowsOf("SELECT * FROM _runs WHERE outcome = 'killed'", env)).toEqual(killed)
-    expect(later.lastSuccess).toMatchObject({ outcome: 'limit-reached' })
+  })
+
+  it('is shown as running or as waiting for a worker if another request preempted it on Temporal', async () => {
+    const { home } = await synced()
+    const [nowMs, beganMs] = [Date.now(), Date.now() - 60_000]
+    const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
+    onTestFinished(close)
+    const record = { run: 'long', startedMs: nowMs, host: 'temporal', origin: 'sync', pid: 1 } as const
+    await beginRun(writer, 'ws_demo', record, beganMs)
+    const end = { outcome: 'preempted', success: true, requests: 3, sessions: 2, pages: 3, conversations: 2 }
+    await endRun(writer, 'ws_demo', { run: 'long', end, endedMs: nowMs, unlessEnded: false })
+    const statusIf = (isHeld: boolean) =>
+      runsStatus(
+        sql => writer.rows(sql),
+        "workspace_id = 'ws_demo'",
+        () => isHeld,
+      )
+    const running = await statusIf(true)
+    expect(running.lastRun).toMatchObject({ state: 'running', endedAt: null, outcome: null, success: null })
+    expect(runLines(running, nowMs)[0]).toMatch(/^ {2}last run {5}running, started/)
+    expect((await statusIf(false)).lastRun).toMatchObject({ state: 'waiting', endedAt: null })
   })
 })
 
@@ -134,22 +136,11 @@ describe('a sync whose records could not all be loaded', () => {
 
 describe('a sync after webhook events were refused', () => {
   it('reports how many since the previous sync, in JSON and as a warning', async () => {
-    const { env: all, home } = await scene({ conversations: 5 })
-    // Configured by variables only, because the configuration file names no webhook secret.
-    const { CONVOHOUSE_CONFIG: _file, ...env } = all
+    const { env, home } = await synced()
     const refuse = async (count: number) => {
-      const secret = { CONVOHOUSE_WEBHOOK_SECRET: 'whsec-canary-3a77' }
-      const receiver = start(['receive', '--port', '0', '--json'], { env: { ...env, ...secret } })
-      const { url } = await new Promise<{ url: string }>(resolve =>
-        receiver.process.stdout!.once('data', text => resolve(JSON.parse(text))),
-      )
-      const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret: 'whsec-of-old' })
-      for (let n = 0; n < count; n++)
-        expect((await fetch(`${url}/webhooks/ws_demo`, { method: 'POST', body })).status).toBe(401)
-      // A GET, as from a scanner or a browser, does not count as an event.
-      expect((await fetch(`${url}/webhooks/ws_demo`)).status).toBe(405)
-      receiver.process.kill('SIGTERM')
-      await receiver.ended
+      const refusals = new RefusalReport({ home, log: () => {} })
+      for (let n = 0; n < count; n++) refusals.refuse('wrong-secret', 'ws_demo')
+      await refusals.close()
     }
     const report = async () => jsonLines((await inProcess(['sync', '--json'], { env })).stdout).at(-1)
     await refuse(3)

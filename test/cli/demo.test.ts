@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { DEMO_QUERIES } from '../../src/cli/demo.ts'
+import { temporaryFolder } from './cli-process.ts'
+import { countConversations, inProcess, rowsOf } from './in-process.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..', '..')
+
+/** The packed package, installed in a folder; returns the path of its command. */
+async function installed(folder: string): Promise<string> {
+  // Without scripts, so that the package contains the existing build instead of replacing it while other tests use it.
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
+  const [tarball] = await readdir(folder)
+  const place = join(folder, 'node_modules', packageJson.name)
+  await mkdir(place, { recursive: true })
+  await run('tar', ['-xzf', join(folder, tarball!), '--strip-components=1', '-C', place])
+  // Links the direct dependencies only, as strict package managers do: unpacking a third of a gigabyte would take long.
+  for (const name of Object.keys(packageJson.dependencies)) {
+    await mkdir(dirname(join(folder, 'node_modules', name)), { recursive: true })
+    await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name))
+  }
+  return join(place, packageJson.bin.convohouse)
+}
+
+it('the demo of the installed package shows the main use without an account, and exports only new conversations the second time', async () => {
+  const folder = await temporaryFolder()
+  const command = await installed(folder)
+  expect((await run(command, ['--version'], { cwd: folder })).stdout.trim()).toBe(packageJson.version)
+  const home = join(folder, 'demo')
+  const { stdout } = await run(command, ['demo', '--home', home], { cwd: folder })
+  const headings = ['Volume:', 'Resolution:', 'Satisfaction:', 'Cost:', '2 days later']
+  for (const text of ['Total: unknown.', 'up to date', ...headings]) expect(stdout).toContain(text)
+  const [, exported = '0'] = /Exported: (\d+) new conversations/.exec(stdout) ?? []
+  expect(Number(exported)).toBeGreaterThan(50)
+  expect(Number(exported)).toBeLessThan(300)
+  expect(stdout).toContain(`CONVOHOUSE_HOME=${home}`)
+  expect(stdout).toContain('npx convohouse publish')
+  const env = { CONVOHOUSE_HOME: home }
+  expect(await countConversations(env)).toBeGreaterThan(1_800)
+  const satisfaction = DEMO_QUERIES.find(({ title }) => title.startsWith('Satisfaction'))!
+  const [answers] = await rowsOf(
+    `SELECT (SELECT sum(answers) FROM (${satisfaction.sql}))::INT AS shown, (count(*) FILTER (_complete AND NOT coalesce(is_test, false)))::INT AS customers,
+      count(*)::INT AS found FROM conversations WHERE csat_submitted_at IS NOT NULL`,
+    env,
+  )
+  expect(answers!.shown).toBe(answers!.customers)
+  expect(answers!.shown).toBeLessThan(Number(answers!.found))
+  expect((await inProcess(['demo', '--home', home])).stderr).toContain('is not empty')
+})
