@@ -1,13 +1,14 @@
-// What syncs cost where the vendor behaves: no seed costs more sessions or requests than it once did. RECORD_BASELINE=1 writes the file again,
-// after a change that lowers the figures.
+// What syncs cost where the vendor behaves: no seed costs more sessions or requests than it once did. RECORD_BASELINE=1 BASELINE_SEEDS=40
+// writes the file again, after a change that lowers the figures.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { rounds } from '../tier.ts'
 import { drawHistory } from './draw-history.ts'
 import { exportsOf, type History, runHistory } from './history.ts'
 
 const FILE = join(import.meta.dirname, 'baseline.json')
-const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1)
+const SEEDS = Array.from({ length: rounds('BASELINE_SEEDS', { usual: 20, deep: 40 }) }, (_, index) => index + 1)
 
 /** The seed's history without misbehaviour, kills, limits and odd ids: everything is exported, whatever the code reserves. */
 function behaving(seed: number): History {

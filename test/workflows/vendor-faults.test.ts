@@ -104,9 +104,10 @@ const HOSTILE_CASES: Record<HostileName, HostileCase> = {
 }
 
 const isAsLanded = (name: HostileName): boolean => HOSTILE_CASES[name].group === 'as landed'
+// A deeply nested record is stored as it landed, but quarantined where its page has to be coerced.
 const hostileGroups = [
-  { group: 'as landed', names: HOSTILE_NAMES.filter(isAsLanded) },
-  { group: 'coerced or quarantined', names: HOSTILE_NAMES.filter(name => !isAsLanded(name)) },
+  { group: 'together', names: HOSTILE_NAMES.filter(name => name !== 'deep-nesting') },
+  ...(isDeep ? [{ group: 'as landed', names: HOSTILE_NAMES.filter(isAsLanded) }] : []),
 ]
 const hostileAlone = HOSTILE_NAMES.map(name => ({ group: `${name} alone`, names: [name] }))
 
@@ -118,7 +119,7 @@ describe('hostile records', () => {
       Object.fromEntries(chosen.map(name => [name, HOSTILE_CASES[name].rate ?? 0.5 / names.length]))
     const options: Partial<SandboxOptions> = {
       ...WORLD,
-      conversations: 96,
+      conversations: 100,
       startMs: START_MS,
       hostile: hostileWith(names),
     }
@@ -167,7 +168,7 @@ describe('hostile records', () => {
     const [quarantined] = await rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM _quarantine')
     expect(quarantined!.n).toBe(nameless)
     const coerced = await rows(`SELECT file FROM _loads WHERE stream = 'conversations' AND coerced`)
-    expect(coerced.length > 0).toBe(!isAsLanded(names[0]!))
+    expect(coerced.length > 0).toBe(!names.every(isAsLanded))
     for (const { name, sql } of await warehouseChecks()) expect(await rows(sql), name).toEqual([])
   })
 })
