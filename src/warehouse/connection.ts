@@ -1,9 +1,9 @@
-// The writing connection. All writes of the process go through it, one piece of work at a time.
+// The writing connection. All writes of the process go through it, one unit of work at a time.
 import { type DuckDBConnection, DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { needsReattach, warehouseFault } from './fault.ts'
 
-// Texts of times in rows are UTC, whatever zone the machine has.
+// Texts of times in rows are UTC, regardless of the machine's time zone.
 DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
 
 /** A source of connections to the warehouse. */
@@ -19,20 +19,20 @@ export type Params = Record<string, string | number | boolean | null>
 export interface Writer {
   run(sql: string, params?: Params): Promise<void>
   rows<R = Row>(sql: string, params?: Params): Promise<R[]>
-  /** Appends plain objects to a table of the open warehouse, by the names of its columns; times are ISO text or null. */
+  /** Appends plain objects to a table of the open warehouse, matching columns by name; times are ISO text or null. */
   append(table: string, rows: readonly Row[]): Promise<void>
-  /** Fills a temporary table of text columns, in a third of the time that `append` takes for texts of kilobytes. */
+  /** Fills a temporary table of text columns. For texts of kilobytes it takes a third of the time of `append`. */
   appendTexts(table: string, rows: readonly (readonly (string | null)[])[]): Promise<void>
   /**
-   * Runs `work` exclusively in one transaction: committed when it resolves, rolled back when it throws. `before` runs
-   * exclusively too, just before the transaction begins: nothing can change between its reads and the writes of `work`.
+   * Runs `work` exclusively in one transaction, which commits when it resolves and rolls back when it throws. `before` runs
+   * exclusively too, just before the transaction begins, so that nothing changes between its reads and the writes of `work`.
    */
   transaction<T>(work: () => Promise<T>, before?: () => Promise<void>): Promise<T>
   /** Runs `work` exclusively, without a transaction of its own. */
   exclusively<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** Runs statements on a connection, one after the other as the caller awaits them; a value of `rows` is as JSON has it. */
+/** Runs statements on a connection, one after the other as the caller awaits them. `rows` returns values as JSON represents them. */
 export const statementsOn = (connection: DuckDBConnection): Pick<Writer, 'run' | 'rows'> => ({
   async run(sql, params) {
     await connection.run(sql, params)
@@ -54,15 +54,15 @@ export function iso(ms: number): string {
 const ESCAPE = /\\(?:(ud[89a-f][0-9a-f]{2})|.)/g
 
 /**
- * Returns JSON that DuckDB's reader accepts: each lone surrogate, in keys and values, becomes U+FFFD. Checks for `\ud`
- * first: few texts have one, and looking at each escape took half of the staging time.
+ * Returns JSON that DuckDB's reader accepts: each lone surrogate, in keys and values, becomes U+FFFD. It first searches
+ * for `\ud`, which few texts contain: checking each escape took half of the staging time.
  */
 export const wellFormed = (json: string): string =>
   json.includes('\\ud') ? json.replace(ESCAPE, (found, lone?: string) => (lone ? '\uFFFD' : found)) : json
 
 /**
- * Makes `opened` the writing connection of `file`, which error messages name. `reattach` attaches the file again after a
- * failed checkpoint, and returns another connection. @throws HOME_UNUSABLE for faults of the file and its disk; other
+ * Makes `opened` the writing connection of `file`, which error messages name. `reattach` attaches the file again after
+ * a failed checkpoint and returns another connection. @throws HOME_UNUSABLE for faults of the file and its disk; other
  * errors are DuckDB's own
  */
 export function openWriter(
@@ -80,7 +80,7 @@ export function openWriter(
   }
 
   let statement: Promise<unknown> = Promise.resolve()
-  /** Runs one statement at a time, also outside of exclusive work: an appender would close the result that another statement waits for. */
+  /** Runs one statement at a time, even outside of exclusive work: an appender would close the result that another statement waits for. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = statement.then(work).catch(rethrow)
     statement = turn.catch(() => {})
@@ -91,7 +91,7 @@ export function openWriter(
     await inTurn(() => connection.run(sql, params))
   }
 
-  /** Reattaches the file if needed. If the disk still refuses, the next piece of work tries again. */
+  /** Reattaches the file if needed. If the disk still refuses, the next unit of work tries again. */
   async function ready(): Promise<void> {
     if (!mustReattach) return
     await inTurn(async () => {
@@ -111,7 +111,7 @@ export function openWriter(
     return reader.getRowObjectsJson() as R[]
   }
 
-  /** Types of the columns of tables that rows were appended to. No table of one name changes its columns while the file is open. */
+  /** Column types of tables that rows were appended to. A table does not change its columns while the file is open. */
   const columnTypes = new Map<string, Record<string, string>>()
   async function typesOf(table: string): Promise<Record<string, string>> {
     const known = columnTypes.get(table)
@@ -134,7 +134,7 @@ export function openWriter(
       const names = columns.map(([name]) => quoteName(name))
       const shapes = columns.map(([name, type]) => [name, type.endsWith('[]') ? [type.slice(0, -2)] : type])
       const shape = quoteText(JSON.stringify([Object.fromEntries(shapes)]))
-      // A literal, because DuckDB plans a statement twice if the type of a parameter is unknown before it is bound.
+      // A literal, because DuckDB plans a statement twice if a parameter's type is unknown before binding.
       const json = quoteText(wellFormed(JSON.stringify(appended)))
       await run(
         `INSERT INTO ${table} (${names.join(', ')}) SELECT unnest(from_json(${json}, ${shape}), max_depth := 2)`,

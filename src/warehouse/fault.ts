@@ -1,26 +1,26 @@
-// Translates DuckDB's errors about the warehouse file: a disk error, a damaged file, or a file that another process holds. DuckDB has no
-// error codes, so they are recognised by their text.
+// Translates DuckDB's errors about the warehouse file: a disk error, a damaged file, or a file that another process
+// holds. DuckDB has no error codes, so errors are recognised by their text.
 import { readFile, stat } from 'node:fs/promises'
 import { diskErrorCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
 const DAMAGED =
   /not a valid DuckDB database file|Corrupt database file|Corrupt WAL|Could not read enough bytes from file/
-/** After a fatal error DuckDB answers every statement with this. */
+/** DuckDB's answer to every statement after a fatal error. */
 const INVALIDATED = /database has been invalidated/
-/** A checkpoint failed: the file is as it was before, and usable again once it is reattached. */
+/** A checkpoint failed. The file is unchanged, and usable again once it is reattached. */
 const CHECKPOINT_FAILED = /has been invalidated because checkpointing failed|^IO Error: Checkpoint failed for database/
-/** A fault inside DuckDB, after which the database is invalidated too. */
+/** A fault inside DuckDB, which also invalidates the database. */
 const INTERNAL_FAULT = /^INTERNAL Error/
 
-// Linux and macOS report the first, Windows the second. "lock" alone would match "block" in the message of a damaged file.
+// Linux and macOS report the first message, Windows the second. "lock" alone would match "block" in the message of a damaged file.
 const LOCKED = /Conflicting lock is held|being used by another process/
 
 export const messageOf = (cause: unknown): string => String((cause as Error | undefined)?.message ?? cause)
 
 const firstLine = (message: string): string => message.split('\n')[0]!
 
-/** DuckDB's memory limit is reached. */
+/** Matches when DuckDB's memory limit is reached. */
 const OUT_OF_MEMORY = /^Out of Memory Error/
 
 export const isOutOfMemory = (cause: unknown): boolean => OUT_OF_MEMORY.test(messageOf(cause))
@@ -31,10 +31,10 @@ export const needsReattach = (cause: unknown): boolean => CHECKPOINT_FAILED.test
 
 export const isLocked = (cause: unknown): boolean => LOCKED.test(messageOf(cause))
 
-/** Returns the file that the message names, else the warehouse's. */
+/** Returns the file that the message names, else the warehouse file. */
 const fileNamed = (message: string, file: string): string => /file "([^"]+)"/.exec(message)?.[1] ?? file
 
-/** HOME_UNUSABLE for a fault of the warehouse file or its disk; null for any other error, such as one about a landed page. */
+/** Returns HOME_UNUSABLE for a fault of the warehouse file or its disk; null for others, such as one of a landed page. */
 export function warehouseFault(file: string, cause: unknown): ConvohouseError | null {
   const message = messageOf(cause)
   const named = fileNamed(message, file)
@@ -54,7 +54,7 @@ export function warehouseFault(file: string, cause: unknown): ConvohouseError | 
   })
 }
 
-/** Returns the error of a warehouse file that cannot be opened, for writing or reading: WAREHOUSE_LOCKED or HOME_UNUSABLE. */
+/** Returns the error of a warehouse file that cannot be opened: WAREHOUSE_LOCKED or HOME_UNUSABLE. */
 export function openingError(file: string, cause: unknown): ConvohouseError {
   const message = messageOf(cause)
   if (isLocked(cause)) {
@@ -76,10 +76,10 @@ export function openingError(file: string, cause: unknown): ConvohouseError {
   )
 }
 
-/** The size of DuckDB's headers. A shorter file holds no data: a full disk or a kill left it behind while it was created. */
+/** Size of DuckDB's headers. A shorter file contains no data: a full disk or a kill interrupted its creation. */
 const HEADER_BYTES = 3 * 4096
 
-/** True for a file that is empty, or cut off within DuckDB's headers. Any other file is not ours to remove. */
+/** True for a file that is empty, or cut off within DuckDB's headers. We remove no other file. */
 export async function isStub(file: string): Promise<boolean> {
   const { size } = await stat(file)
   if (size >= HEADER_BYTES) return false

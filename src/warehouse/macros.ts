@@ -1,5 +1,5 @@
-// SQL macros of the writing connection, which the catalog's expressions call. DuckDB expands a macro at each call and copies an
-// argument to each use of its parameter, so fewer uses make shorter plans.
+// SQL macros of the writing connection, which the catalog's expressions call. DuckDB expands a macro at each call and
+// copies an argument to each use of its parameter, so fewer uses make shorter plans.
 import { MAX_CLOCK_SKEW_MS, MOMENT_TEXTS } from '../core/time.ts'
 
 /** A numeric time by its magnitude, as in `core/time.ts`: seconds, ms or µs. NULL for 0 and for other magnitudes. */
@@ -7,9 +7,9 @@ const TO_MOMENT = `CREATE OR REPLACE TEMP MACRO to_moment(x) AS CASE WHEN x > 0 
   THEN make_timestamptz((x * CASE WHEN x < 1e11 THEN 1e6 WHEN x < 1e14 THEN 1e3 ELSE 1 END)::BIGINT) END`
 
 /**
- * A time given as text: ISO-8601 or an epoch (`core/time.ts`); UTC if it has no offset. No other text is cast to TIMESTAMPTZ: DuckDB
- * accepts names of time zones there, and would then read later rows in the zone of an earlier one. A cast to TIMESTAMP drops an
- * offset, and one to TIMESTAMPTZ needs seconds.
+ * A time given as text: ISO-8601 or an epoch (`core/time.ts`); UTC if it has no offset. No other text is cast to
+ * TIMESTAMPTZ, because DuckDB accepts time zone names there, and would then read later rows in the zone of an earlier
+ * one. A cast to TIMESTAMP drops an offset, and one to TIMESTAMPTZ needs seconds.
  */
 const PARSE_MOMENT = `CREATE OR REPLACE TEMP MACRO parse_moment(x) AS CASE
   WHEN regexp_full_match(x, '${MOMENT_TEXTS.utc}') THEN make_timestamptz(epoch_us(TRY_CAST(upper(x) AS TIMESTAMP)))
@@ -18,8 +18,8 @@ const PARSE_MOMENT = `CREATE OR REPLACE TEMP MACRO parse_moment(x) AS CASE
     upper(left(x, 16) || CASE WHEN x[17] = ':' THEN '' ELSE ':00' END || substr(x, 17)) AS TIMESTAMPTZ) END`
 
 /**
- * A number given as text, in JSON's syntax and exact as a DOUBLE: DuckDB's own cast also accepts NaN, infinity and 1_000, and
- * drops digits of an integer beyond 2^53.
+ * A number given as text, in JSON's syntax and exact as a DOUBLE. DuckDB's own cast also accepts NaN, infinity and
+ * 1_000, and drops digits of integers beyond 2^53.
  */
 const PARSE_NUMBER = `CREATE OR REPLACE TEMP MACRO parse_number(x) AS CASE
   WHEN regexp_full_match(x, '-?(0|[1-9]\\d{0,15})') THEN
@@ -27,22 +27,22 @@ const PARSE_NUMBER = `CREATE OR REPLACE TEMP MACRO parse_number(x) AS CASE
   WHEN regexp_full_match(x, '-?(0|[1-9]\\d*)((\\.\\d+)?[eE][+-]?\\d+|\\.\\d+)') AND isfinite(TRY_CAST(x AS DOUBLE))
     THEN TRY_CAST(x AS DOUBLE) END`
 
-/** A whole number given as text, in JSON's syntax (`12`, `12.0`, `1.2e1`); NULL for a fraction and beyond BIGINT. */
+/** An integer given as text, in JSON's syntax (`12`, `12.0`, `1.2e1`); NULL for a fraction and beyond BIGINT. */
 const PARSE_COUNT = `CREATE OR REPLACE TEMP MACRO parse_count(x) AS CASE
   WHEN regexp_full_match(x, '-?(0|[1-9]\\d*)') THEN TRY_CAST(x AS BIGINT)
   WHEN regexp_full_match(x, '-?(0|[1-9]\\d*)((\\.\\d+)?[eE][+-]?\\d+|\\.\\d+)') AND TRY_CAST(x AS DOUBLE) = trunc(TRY_CAST(x AS DOUBLE))
     THEN TRY_CAST(TRY_CAST(x AS DOUBLE) AS BIGINT) END`
 
 /**
- * A record's reported last change; NULL if it lies after the request by more than clocks may differ, because a version from the
- * future would win over all later ones.
+ * A record's reported last change; NULL if it lies after the request by more than clocks may differ, since a version
+ * from the future would win over all later ones.
  */
 const CHANGED_AT = `CREATE OR REPLACE TEMP MACRO changed_at(modified, fetched) AS
   CASE WHEN epoch_us(to_moment(modified)) <= epoch_us(fetched) + ${MAX_CLOCK_SKEW_MS * 1_000} THEN to_moment(modified) END`
 
 /**
- * How fresh a version is at least: as fresh as its last change, and as fresh as the mirror that it was read from. Compares versions of
- * which one has no \`lastModified\`.
+ * Minimum freshness of a version: that of its last change, or of the mirror that it was read from. Used where one of
+ * two versions has no `lastModified`.
  */
 const FRESHNESS = `CREATE OR REPLACE TEMP MACRO freshness(modified, as_of) AS greatest(coalesce(modified, as_of), as_of)`
 
@@ -60,41 +60,41 @@ const MEMBERS = `CREATE OR REPLACE TEMP MACRO members(object) AS list_transform(
   lambda e: {rank: CASE WHEN regexp_full_match(e.key, '0|[1-9][0-9]{0,8}') THEN e.key::BIGINT ELSE 1e9::BIGINT END, key: e.key, text: to_json(e.key)::VARCHAR || ':' || coalesce(e.value::VARCHAR, 'null')})`
 
 /**
- * The JSON object \`below\` without \`keys\`, plus the members of \`above\`; NULL if none is left. Values are replaced as a whole:
- * merging inside of them would depend on the order of arrival.
+ * The JSON object `below` without `keys`, plus the members of `above`; NULL if none is left. Values are replaced as a
+ * whole, since the result of merging inside them would depend on the order of arrival.
  */
 const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS nullif('{' || array_to_string(list_transform(list_sort(list_concat(
   list_filter(members(below), lambda m: NOT list_contains(keys, m.key)), members(above))), lambda m: m.text), ',') || '}', '{}')::JSON`
 
 /**
- * The sum of whole numbers as BIGINT, at most its limits: the vendor may send the largest number of its own language, and a sum beyond
- * the limit would fail every refresh.
+ * The sum of integers, limited to the range of BIGINT: the vendor may send the largest number of its own language, and
+ * a sum beyond the limit would fail every refresh.
  */
 const TOTAL = `CREATE OR REPLACE TEMP MACRO total(x) AS
   CASE WHEN sum(x) IS NOT NULL THEN greatest(least(sum(x), 9223372036854775807), -9223372036854775808)::BIGINT END`
 
-/** NULL where a moment is missing, unlike `greatest(…, 0)`; 0 where the second moment comes first. */
+/** NULL if a moment is missing, unlike `greatest(…, 0)`; 0 if the second moment comes first. */
 const SECONDS_BETWEEN = `CREATE OR REPLACE TEMP MACRO seconds_between(a, b) AS
   CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(epoch_us(b) - epoch_us(a), 0) / 1e6 END`
 
-/** The day of a time in a time zone (an IANA name; NULL: UTC). */
+/** The day of a time in a time zone (an IANA name; NULL means UTC). */
 const LOCAL_DAY = `CREATE OR REPLACE TEMP MACRO local_day(x, zone) AS (x AT TIME ZONE coalesce(zone, 'UTC'))::DATE`
 
-/** An email address in lower case; NULL for a text that is none. */
+/** An email address in lower case; NULL for any other text. */
 const CONTACT_EMAIL = `CREATE OR REPLACE TEMP MACRO contact_email(x) AS
   CASE WHEN regexp_full_match(trim(x), '[^@\\s<>]+@[^@\\s<>]+\\.[^@\\s<>.]+') THEN lower(trim(x)) END`
 
-/** A telephone number as `+` and digits; NULL for a text that is none, and for a number without a country: two countries may have the same. */
+/** A telephone number as `+` and digits; NULL for any other text, and for a number without a country code, which is ambiguous. */
 const CONTACT_PHONE = `CREATE OR REPLACE TEMP MACRO contact_phone(x) AS
   nullif(regexp_extract(regexp_replace(regexp_replace(regexp_replace(trim(x), '\\(0\\)', ''), '[\\s()./-]', '', 'g'), '^00', '+'), '^\\+[1-9]\\d{6,14}$'), '')`
 
-/** Who wrote a message, by the role that the vendor names: the contact, the AI agent or a person; NULL for another role. */
+/** The sender of a message, by the vendor's role name: the contact, the AI agent or a person; NULL for another role. */
 const SENDER_OF = `CREATE OR REPLACE TEMP MACRO sender_of(role) AS CASE
   WHEN lower(role) IN ('user', 'customer', 'contact', 'visitor') THEN 'contact'
   WHEN lower(role) IN ('assistant', 'ai', 'bot', 'agent', 'model') THEN 'agent'
   WHEN lower(role) IN ('human', 'human_agent', 'human-agent', 'humanagent', 'operator', 'live_agent', 'support', 'admin', 'staff') THEN 'person' END`
 
-/** The id of the person who wrote a message, from the fields of it that no column holds. The vendor does not document their names. */
+/** The id of the person who wrote a message, from the fields without a column. The vendor does not document their names. */
 const SENDER_ID_OF = `CREATE OR REPLACE TEMP MACRO sender_id_of(fields) AS
   list_filter(json_extract_string(fields, ['$.userId', '$.user_id', '$.senderId', '$.sender_id']), lambda id: id <> '')[1]`
 

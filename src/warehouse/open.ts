@@ -1,12 +1,12 @@
 // Opens the warehouse file for writing, once per process. DuckDB's file lock excludes other processes.
 //
-// The lock does not keep this process from opening the file a second time: the second instance would lose committed rows, and closing it
-// would drop the lock. So only this module opens the file for writing.
+// The lock does not keep this process from opening the file a second time: the second instance would lose committed
+// rows, and closing it would release the lock. So only this module opens the file for writing.
 //
-// The file is attached to an empty instance, because only an attachment may choose the size of row groups. With the
-// default of 122,880 rows, a load of some thousand rows goes to the log first and is written again by the checkpoint, on one thread. With
-// smaller groups a load is compressed once, in parallel, straight into the file: twenty thousand conversations with their child rows took
-// 1.7 s instead of 3.5 s, in files of the same size.
+// The file is attached to an empty instance, because only an attachment can set the size of row groups. With the
+// default of 122,880 rows, a load of a few thousand rows goes to the log first, and the checkpoint writes it again on
+// one thread. With smaller groups a load is compressed once, in parallel, directly into the file: twenty thousand
+// conversations with their child rows took 1.7 s instead of 3.5 s, in files of the same size.
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,20 +23,20 @@ import { createSpillParent, removeStaleSpills, spillFolder } from './temporary-f
 
 export interface Warehouse {
   file: string
-  /** Makes further connections, for reading. */
+  /** Opens further connections, for reading. */
   instance: Connectable
   writer: Writer
-  /** Checkpoints and closes; the lock is free when it resolves. */
+  /** Checkpoints and closes. The lock is free once it resolves. */
   close(): Promise<void>
 }
 
 export interface WarehouseOptions {
   home: string
-  /** Another file of the data folder, for a warehouse that is being rebuilt. */
+  /** Name of another file in the data folder, for a warehouse that is being rebuilt. */
   name?: string
-  /** Commits write to the file at once instead of to the log first: for large loads whose rows nobody reads meanwhile. */
+  /** Commits write directly to the file instead of to the log first, for large loads whose rows nobody reads until the end. */
   bulk?: boolean
-  /** DuckDB's own syntax: `1GB`. */
+  /** Syntax as in DuckDB: `1GB`. */
   memoryLimit: string
   threads: number
 }
@@ -53,39 +53,39 @@ export function expectFile(file: string, hint = MISSING_HINT): void {
     throw new ConvohouseError('WAREHOUSE_MISSING', { what: `There is no warehouse at ${file}.`, hint })
 }
 
-/** For commands that must not create a warehouse. @throws WAREHOUSE_MISSING */
+/** Checks that there is a warehouse, for commands that must not create one. @throws WAREHOUSE_MISSING */
 export const expectWarehouse = (home: string, hint?: string): void => expectFile(warehouseFile(home), hint)
 
 /**
- * DuckDB keeps some 256 KB in memory for each row group that has lost a row, however large the group is. Replacing scattered rows
- * among a million conversations took 281 MB with groups of 10,240 rows, and a load of fifty pages no longer fitted into
- * 448 MB; with groups of this size it took 161 MB.
+ * DuckDB keeps some 256 KB in memory for each row group that has lost a row, regardless of its size. Replacing
+ * scattered rows among a million conversations took 281 MB with groups of 10,240 rows, and a load of fifty pages no
+ * longer fitted into 448 MB; with groups of this size it took 161 MB.
  */
 export const ROW_GROUP_ROWS = 30_720
 
 /**
- * DuckDB gives a thread to each 122,880 rows of a scan. A batch is some thousand rows of seven kilobytes: much work in few
- * rows, which one thread would do alone. With this pragma all threads share it (20,000 records: 0.4 s instead of 0.8 for
- * the conversations, 0.6 instead of 1.1 for their children).
+ * DuckDB assigns one thread to each 122,880 rows of a scan. A batch has a few thousand rows of seven kilobytes, so one
+ * thread would do all the work. With this pragma all threads share it (20,000 records: 0.4 s instead of 0.8 for the
+ * conversations, 0.6 instead of 1.1 for their children).
  */
 const SCAN_ON_ALL_THREADS = 'PRAGMA verify_parallelism'
 
 /**
- * DuckDB compares each row with each row where it expects fewer rows than this on the left of an ASOF join, and expects too few. The waits of
- * twenty thousand conversations took 33 s of CPU for business hours; with 0, which always sorts, they take 1 s.
+ * DuckDB compares each row with each row if it expects fewer rows than this on the left of an ASOF join, and its estimates are too
+ * low. The waits of twenty thousand conversations took 33 s of CPU for business hours; with 0, which always sorts, they take 1 s.
  */
 const SORTED_ASOF_JOINS = 'SET asof_loop_join_threshold = 0'
 
-/** The first storage version with zstd. Earlier versions of DuckDB cannot open the file. It applies to new files. */
+/** The first storage version with zstd, which earlier versions of DuckDB cannot open. It applies to new files. */
 const STORAGE_VERSION = 'v1.2.0'
 
 /**
- * FSST makes the file a fifth smaller, and took more than half of the time of writing it. Zstd compresses long texts, such as transcripts and
- * JSON.
+ * FSST makes the file a fifth smaller, but took more than half of the write time. Zstd compresses long texts, such as
+ * transcripts and JSON.
  */
 export const COMPRESSION = [`SET disabled_compression_methods = 'fsst,dict_fsst'`, 'SET zstd_min_string_length = 64']
 
-/** Attaches the file as `warehouse`, and creates it where it is missing. @throws WAREHOUSE_LOCKED, HOME_UNUSABLE */
+/** Attaches the file as `warehouse`, and creates it if it is missing. @throws WAREHOUSE_LOCKED, HOME_UNUSABLE */
 async function attach(connection: DuckDBConnection, file: string): Promise<void> {
   const attempt = () =>
     connection.run(
@@ -94,12 +94,12 @@ async function attach(connection: DuckDBConnection, file: string): Promise<void>
   try {
     await attempt()
   } catch (cause) {
-    // A process that is creating the file holds its lock.
+    // A process that is still creating the file holds its lock.
     if (isLocked(cause) || !(await isStub(file).catch(() => false))) throw openingError(file, cause)
     await rm(file, { force: true })
     await rm(`${file}.wal`, { force: true })
     await attempt().catch(async second => {
-      // DuckDB does not notice that a full disk cut off its headers before it reads them again.
+      // DuckDB notices only when it reads them again that a full disk cut off its headers.
       throw (await isStub(file).catch(() => false))
         ? homeUnusable(file, { code: 'ENOSPC', cause: second })
         : openingError(file, second)
@@ -107,7 +107,7 @@ async function attach(connection: DuckDBConnection, file: string): Promise<void>
   }
 }
 
-/** Attaches the file through a new connection: after a failed checkpoint, a connection that has had the file attached cannot do so again. */
+/** Attaches the file through a new connection. After a failed checkpoint, connections that had attached the file cannot attach it again. */
 async function attachTo(instance: DuckDBInstance, file: string): Promise<void> {
   const connection = await instance.connect()
   try {
@@ -131,17 +131,17 @@ async function writingConnection(instance: DuckDBInstance): Promise<DuckDBConnec
   return connection
 }
 
-/** The rows of a million conversations and their children, up to which the configured memory limit suffices. */
+/** Rows of a million conversations and their children. Up to this number the configured memory limit suffices. */
 const COVERED_ROWS = 20_000_000
 
-/** 161 MB for the row groups of a million conversations, which DuckDB 1.5.5 neither spills nor frees at a checkpoint. */
+/** 161 MB for the row groups of a million conversations; DuckDB 1.5.5 neither spills them nor frees them at a checkpoint. */
 const BYTES_PER_ROW = 9
 
-/** Memory limit, in bytes, of a warehouse with `rows` rows over all tables. */
+/** Returns the memory limit, in bytes, of a warehouse with `rows` rows in all tables. */
 const limitOf = (configured: string, rows: number): number =>
   Math.round(sizeOf(configured) + BYTES_PER_ROW * Math.max(0, rows - COVERED_ROWS))
 
-/** Raises the memory limit for a large warehouse, whose row groups would otherwise leave no memory to load in. */
+/** Raises the memory limit of a large warehouse, whose row groups would otherwise leave no memory for loading. */
 async function fitMemoryLimit(writer: Writer, configured: string): Promise<void> {
   const [held] = await writer.rows<{ rows: string }>(
     `SELECT coalesce(sum(estimated_size), 0)::BIGINT::VARCHAR AS rows FROM duckdb_tables() WHERE database_name = 'warehouse'`,
@@ -150,7 +150,7 @@ async function fitMemoryLimit(writer: Writer, configured: string): Promise<void>
   if (rows > COVERED_ROWS) await writer.run(`SET memory_limit = '${limitOf(configured, rows)}B'`)
 }
 
-/** Lets the instance close without a checkpoint, which would write the log of a killed process into a file that was refused. */
+/** Lets the instance close without a checkpoint, which would write a killed process's log into a file that was refused. */
 async function keepLog(instance: DuckDBInstance): Promise<void> {
   const connection = await instance.connect()
   await connection.run('PRAGMA disable_checkpoint_on_shutdown')
@@ -158,7 +158,7 @@ async function keepLog(instance: DuckDBInstance): Promise<void> {
 }
 
 /**
- * Opens the warehouse, and creates in it what is missing.
+ * Opens the warehouse, and creates its missing parts.
  * @throws WAREHOUSE_LOCKED, WAREHOUSE_LAYOUT, HOME_UNUSABLE
  */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
@@ -168,9 +168,9 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
     temp_directory: spillFolder(file),
-    // Commits cost 15 ms a page with the default of 16 MB, 3.4 with this.
+    // Commits took 15 ms per page with the default of 16 MB, and 3.4 ms with this.
     checkpoint_threshold: options.bulk ? '1MB' : '256MB',
-    // Twice as fast; the rows of a table have no order of their own.
+    // Twice as fast; tables have no defined row order.
     preserve_insertion_order: 'false',
     // A caller's SQL must not make the process download or load code.
     autoinstall_known_extensions: 'false',
@@ -181,7 +181,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     await removeStaleSpills(file)
     let connection = await writingConnection(instance)
     const writer = openWriter(connection, file, async broken => {
-      // Closing a connection within a transaction would end the process.
+      // Closing a connection inside a transaction would end the process.
       await broken.run('ROLLBACK').catch(() => {})
       broken.closeSync()
       await attachTo(instance, file)
@@ -195,7 +195,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
       instance: { connect: () => connectTo(instance) },
       writer,
       async close() {
-        // What cannot be checkpointed stays in the log.
+        // Data that cannot be checkpointed stays in the log.
         await writer.exclusively(() => writer.run('CHECKPOINT warehouse')).catch(() => {})
         connection.closeSync()
         instance.closeSync()

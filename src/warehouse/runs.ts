@@ -1,11 +1,11 @@
-// Runs: one row for each requested sync, written when it begins and completed when it ends, for whatever reason.
+// Runs: one row for each requested sync, written when it begins and completed when it ends, for any reason.
 import type { RunEnd, RunRecord } from '../core/run-record.ts'
 import { iso, type Params, type Writer } from './connection.ts'
 
-/** A run that can still end. On Temporal a preempted run continues: its row has its progress at the preemption. */
+/** SQL condition for a run that can still end. On Temporal a preempted run continues, and its row shows its progress. */
 const NOT_ENDED = "(ended_at IS NULL OR outcome = 'preempted')"
 
-/** The row of a run, and its parameters. */
+/** SQL condition for the row of a run, with its parameters. */
 const ROW = 'workspace_id = $workspace AND run = $run'
 
 const columnsOf = ({ startedMs, endedMs, errorCode, webhooksRefused, agentsLeft, ...run }: RunRecord) => ({
@@ -17,7 +17,7 @@ const columnsOf = ({ startedMs, endedMs, errorCode, webhooksRefused, agentsLeft,
   ...(agentsLeft && { agents_left: agentsLeft }),
 })
 
-/** Begins a run. @returns false for a further attempt of a run that has begun already, perhaps in another process */
+/** Begins a run. @returns false for another attempt of a run that has already begun, perhaps in another process */
 export const beginRun = (
   writer: Writer,
   workspaceId: string,
@@ -37,7 +37,7 @@ export const beginRun = (
     return true
   })
 
-/** Updates a run that has not ended: when it was last seen, since when it is paused, why its last attempt failed. Absent fields stay. */
+/** Updates a run that has not ended: last seen, paused since, reason of the last failed attempt. Omitted fields stay. */
 export const updateRun = (
   writer: Writer,
   workspaceId: string,
@@ -61,13 +61,13 @@ export const updateRun = (
   )
 }
 
-/** SET list of these columns, each set from the parameter of the same name. */
+/** Returns the SET list of these columns, each set from the parameter of the same name. */
 const assignments = (values: Params): string =>
   Object.keys(values)
     .map(column => `${column} = $${column}`)
     .join(', ')
 
-/** Completes a run's row. @returns false if there is none, or, with `unlessEnded`, if it had ended already */
+/** Completes a run's row. @returns false if there is none, or, with `unlessEnded`, if it had already ended */
 export const endRun = (
   writer: Writer,
   workspaceId: string,
@@ -98,7 +98,7 @@ export const endRun = (
     return ended.length > 0
   })
 
-/** Records and events quarantined since the end of the last other run that had a report; all of them if there is none. */
+/** Counts records and events quarantined since the end of the last other run with a report; all of them if there is none. */
 export async function quarantinedSince(writer: Writer, workspaceId: string, run: string): Promise<number> {
   const [row] = await writer.rows<{ n: number }>(
     `SELECT count(*)::INTEGER AS n FROM _quarantine
@@ -109,7 +109,7 @@ export async function quarantinedSince(writer: Writer, workspaceId: string, run:
   return row!.n
 }
 
-/** Webhook events that had been refused by the end of the last other run; 0 if no run has counted them. */
+/** Counts webhook events that had been refused by the end of the last other run; 0 if no run has counted them. */
 export async function refusedBefore(writer: Writer, workspaceId: string, run: string): Promise<number> {
   const [row] = await writer.rows<{ n: number }>(
     `SELECT coalesce(arg_max(webhooks_refused, ended_at), 0)::DOUBLE AS n
@@ -120,8 +120,8 @@ export async function refusedBefore(writer: Writer, workspaceId: string, run: st
 }
 
 /**
- * Ends the runs whose process died: the process that opens the warehouse for writing is its only writer, so an embedded run without an
- * end was killed. It ends when it was last seen. @returns those runs, to be recorded in the landing
+ * Ends the runs whose process died. The process that opens the warehouse for writing is its only writer, so an embedded run
+ * without an end was killed. Its end is the time when it was last seen. @returns those runs, for the landing's records
  */
 export const endKilledRuns = (writer: Writer): Promise<KilledRun[]> =>
   writer.transaction(async () => {
@@ -150,7 +150,7 @@ export const insertRuns = (writer: Writer, workspaceId: string, runs: readonly R
     ),
   )
 
-/** Copies runs and dropped full exports into the rebuilt warehouse: the replaced one may know more about runs than the landing. */
+/** Copies runs and dropped full exports into the rebuilt warehouse. The replaced one may know more than the landing. */
 export async function copyRuns(from: Writer, to: Writer): Promise<void> {
   const stored = await from.rows<Record<'workspace_id' | 'run', string> & { agents_left: string | null }>('FROM _runs')
   const rows = stored.map(row => ({ ...row, agents_left: row.agents_left && JSON.parse(row.agents_left) }))

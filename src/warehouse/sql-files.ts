@@ -9,7 +9,7 @@ import { diskErrorText } from '../core/disk.ts'
 import type { Params } from './connection.ts'
 
 export interface SqlFile {
-  /** Without its ending. */
+  /** Name without the extension. */
   name: string
   sql: string
 }
@@ -18,14 +18,14 @@ const pathOf = (name: string): string => fileURLToPath(new URL(`../../sql/${name
 
 const texts = new Map<string, string>()
 
-/** Returns the text of one file, by its folder and name without the ending: `planning/hiding_ranges`. Read at its first use. */
+/** Returns the text of one file, by its folder and name without the extension: `planning/hiding_ranges`. Reads it on first use. */
 export function sqlFile(name: string): string {
   const text = texts.get(name) ?? readFileSync(pathOf(`${name}.sql`), 'utf8')
   texts.set(name, text)
   return text
 }
 
-/** All files of a folder, by name. */
+/** Returns all files of a folder, by name. */
 export const sqlFiles = (folder: 'meta' | 'views' | 'checks' | 'reports' | 'marts'): SqlFile[] =>
   readdirSync(pathOf(folder))
     .filter(name => name.endsWith('.sql'))
@@ -40,7 +40,7 @@ export interface OwnSqlFile extends SqlFile {
   problem?: string
 }
 
-/** Returns the `.sql` files of a folder of the user, by name. @throws the system's error if the folder cannot be read */
+/** Returns the `.sql` files of a user's folder, by name. @throws the system's error if the folder cannot be read */
 export async function ownSqlFiles(folder: string): Promise<OwnSqlFile[]> {
   const names = (await readdir(folder)).filter(name => name.endsWith('.sql')).sort()
   return Promise.all(
@@ -58,8 +58,8 @@ export async function ownSqlFiles(folder: string): Promise<OwnSqlFile[]> {
 const literalOf = (value: Params[string]): string => (typeof value === 'string' ? quoteText(value) : String(value))
 
 /**
- * Returns the statement of one of these files with its parameters replaced by literals. For guarded queries only, which
- * accept no parameters: see `query/guard`.
+ * Returns a file's statement with its parameters replaced by literals. Only for guarded queries, which accept no
+ * parameters (`query/guard`).
  */
 export const withLiterals = (sql: string, params: Params): string =>
   sql.replace(/^\s*--.*$/gm, '').replace(/\$(\w+)/g, (_, name: string) => {
@@ -70,13 +70,13 @@ export const withLiterals = (sql: string, params: Params): string =>
 
 export interface SqlHeader {
   about: string
-  /** The lines of each field, without empty ones. */
+  /** Non-empty lines of each field. */
   fields: ReadonlyMap<string, readonly string[]>
   /** The SQL after the header. */
   select: string
 }
 
-/** Reads a header that may have these fields. */
+/** Parses a header that may have these fields. */
 export function readHeader(sql: string, names: readonly string[]): SqlHeader {
   const lines = sql.trimStart().split(/\r?\n/)
   const end = lines.findIndex(line => !line.startsWith('--'))
@@ -100,7 +100,7 @@ export function readHeader(sql: string, names: readonly string[]): SqlHeader {
 /** Returns the parts of a line of columns. */
 export const columnParts = (line: string): string[] => line.trim().split(/\s{2,}/)
 
-/** Returns the names in a field that lists them; none where the header lacks the field. */
+/** Returns the names in a field that lists them; none if the header lacks the field. */
 export const listIn = ({ fields }: SqlHeader, name: string): string[] =>
   (fields.get(name)?.join(' ') ?? '')
     .split(',')

@@ -1,5 +1,5 @@
-// Temporary files below the data folder: coerced copies of landed pages, and the folders to which DuckDB spills. Like the warehouse, they
-// hold personal data. Those of a killed process are removed by the next process that opens the warehouse.
+// Temporary files below the data folder: coerced copies of landed pages, and the folders to which DuckDB spills. Like the
+// warehouse, they contain personal data. The next process that opens the warehouse removes those of a killed process.
 import { randomBytes } from 'node:crypto'
 import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -14,7 +14,7 @@ export interface CoercedFile {
   bytes: number
 }
 
-/** DuckDB holds a file's JSON value in memory while it parses it, so a page of large records becomes several files. */
+/** DuckDB holds a JSON value in memory while it parses it, so a page of large records becomes several files. */
 const FILE_BYTES = 8 * 1024 * 1024
 
 /** Divides records into pieces of about FILE_BYTES, with at least one record each. */
@@ -54,7 +54,7 @@ export async function writeCoerced(folder: string, records: readonly { json: str
 export const removeCoerced = (files: readonly CoercedFile[]): Promise<unknown> =>
   Promise.all(files.map(({ file }) => rm(file, { force: true })))
 
-/** Removes copies older than `beforeMs`, when the caller began to open the warehouse. Requires its lock, so that no other process writes copies. */
+/** Removes copies from before `beforeMs`, when the caller began to open the warehouse. Requires its lock, so nobody writes copies. */
 export async function removeStaleCopies(home: string, beforeMs: number): Promise<void> {
   const folder = temporaryFolder(home)
   const names = await readdir(folder).catch(() => [])
@@ -70,8 +70,7 @@ const SPILL_SUFFIX = '.spill'
 const spillParent = (file: string): string => temporaryFolder(dirname(file))
 
 /**
- * Returns the spill folder of the process that writes to `file`. Each DuckDB instance has its own: two in one folder would overwrite each other's
- * files.
+ * Returns the spill folder of the process that writes `file`. Instances sharing one would overwrite each other's files.
  */
 export const spillFolder = (file: string): string => join(spillParent(file), `${basename(file)}${SPILL_SUFFIX}`)
 
@@ -79,7 +78,7 @@ export const spillFolder = (file: string): string => join(spillParent(file), `${
 export const readerSpillFolder = (file: string): string =>
   join(spillParent(file), `${basename(file)}.${process.pid}-${randomBytes(4).toString('hex')}${SPILL_SUFFIX}`)
 
-/** DuckDB creates a spill folder, but not its parent. @throws HOME_UNUSABLE */
+/** Creates the parent of spill folders, which DuckDB does not. @throws HOME_UNUSABLE */
 export const createSpillParent = (file: string): Promise<void> => makeFolder(spillParent(file))
 
 /** Removes the spill folders of other instances. Requires the lock of `file`, so that no other process has it open. */

@@ -1,22 +1,22 @@
-// Consumers of the change log, and how far each has read. The log is kept for the slowest of them, and for seven days at most.
+// Consumers of the change log, and how far each has read. The log waits for the slowest consumer, up to seven days.
 import { DAY } from '../../core/time.ts'
 import type { Writer } from '../connection.ts'
 import { beginEpoch, forgetLogging, LAST_SEQ, logRange, type Watermark } from './log-changes.ts'
 
-/** A consumer that stays away for longer must fill its copy again. */
+/** A consumer that is absent for longer must fill its copy again. */
 const MAX_AGE_MS = 7 * DAY
 
 const WHERE = 'WHERE name = $name'
 
 /**
- * Registers a consumer, if it is not registered yet: from now on, changes are logged. Its copy must be filled once.
+ * Registers a consumer if it is not registered yet: from now on, changes are logged. Its copy must be filled once.
  * @returns the end of the log, from which entries are kept for it
  */
 export const registerConsumer = (writer: Writer, name: string): Promise<Watermark> =>
   writer.transaction(async () => {
     const registered = await writer.rows<{ name: string }>('SELECT name FROM _consumers')
     if (!registered.some(consumer => consumer.name === name)) {
-      // Without a consumer nothing was logged, so watermarks of the past lead into a gap.
+      // Without a consumer nothing was logged, so an earlier watermark would miss changes.
       if (registered.length === 0) await beginEpoch(writer)
       await writer.run(`INSERT INTO _consumers SELECT $name, ${LAST_SEQ}, now(), NULL`, { name })
       forgetLogging(writer)
@@ -25,7 +25,7 @@ export const registerConsumer = (writer: Writer, name: string): Promise<Watermar
     return { epoch, seq }
   })
 
-/** Removes a consumer. Without any other consumer, logging ends. @returns false if it is not registered */
+/** Removes a consumer. Logging ends with the last one. @returns false if it is not registered */
 export const removeConsumer = (writer: Writer, name: string): Promise<boolean> =>
   writer.transaction(async () => {
     const removed = await writer.rows(`DELETE FROM _consumers ${WHERE} RETURNING 1`, { name })
@@ -38,25 +38,25 @@ export const removeConsumer = (writer: Writer, name: string): Promise<boolean> =
 
 interface Consumer {
   name: string
-  /** It has applied the entries up to this one. */
+  /** The last entry that the consumer has applied. */
   seq: number
-  /** Entries that it has not applied. */
+  /** Number of entries that it has not applied. */
   behind: number
 }
 
-/** All consumers, by name. */
+/** Returns all consumers, by name. */
 export const consumers = ({ rows }: Pick<Writer, 'rows'>): Promise<Consumer[]> =>
   rows(`SELECT name, seq::DOUBLE AS seq,
     (SELECT count(*) FROM _changes WHERE _changes.seq > c.seq)::DOUBLE AS behind FROM _consumers c ORDER BY name`)
 
 /**
- * Records that a consumer's copy has reached `watermark`, and trims the log. To be called after the copy is durable.
- * @returns false, and changes nothing, if the consumer is not registered or the watermark does not belong to the log (an earlier epoch)
+ * Records that a consumer's copy has reached `watermark`, and trims the log. Call it once the copy is durable.
+ * @returns false, and changes nothing, if the consumer is not registered or the watermark belongs to an earlier epoch
  */
 export const acknowledge = (writer: Writer, name: string, watermark: Watermark): Promise<boolean> =>
   writer.transaction(() => acknowledgeWithin(writer, name, watermark))
 
-/** `acknowledge` inside the caller's transaction. */
+/** Like `acknowledge`, inside the caller's transaction. */
 export async function acknowledgeWithin(writer: Writer, name: string, { epoch, seq }: Watermark): Promise<boolean> {
   const log = await logRange(writer)
   if (log.epoch !== epoch || seq > log.seq) return false
@@ -68,7 +68,7 @@ export async function acknowledgeWithin(writer: Writer, name: string, { epoch, s
   return updated.length > 0
 }
 
-/** Deletes entries that all consumers have applied, and entries of more than seven days ago. */
+/** Deletes entries that all consumers have applied, and entries older than seven days. */
 export const trimChanges = (writer: Writer): Promise<void> => writer.transaction(() => trim(writer))
 
 async function trim(writer: Writer): Promise<void> {
@@ -79,14 +79,14 @@ async function trim(writer: Writer): Promise<void> {
   )
   const { upTo } = row!
   if (upTo === null) return
-  // A statement that changes nothing still makes the transaction write to the disk.
+  // Even a statement that changes nothing makes the transaction write to the disk.
   const [any] = await writer.rows('SELECT 1 FROM _changes WHERE seq <= $upTo LIMIT 1', { upTo })
   if (!any) return
   await writer.run('DELETE FROM _changes WHERE seq <= $upTo', { upTo })
   await writer.run('UPDATE _change_log SET trimmed_to = greatest(trimmed_to, $upTo)', { upTo })
 }
 
-/** Copies the consumers into a rebuilt warehouse, whose epoch is new: each must fill its copy again. */
+/** Copies the consumers into a rebuilt warehouse. Its epoch is new, so each must fill its copy again. */
 export async function copyConsumers(from: Writer, to: Writer): Promise<void> {
   const rows = await from.rows<{ name: string; registered: string }>(
     'SELECT name, registered_at::VARCHAR AS registered FROM _consumers',

@@ -1,7 +1,7 @@
-// Appends to the change log (`_changes`), in the transaction that changes the rows and before it does: an entry has the
-// partition that the row belonged to. An entry too many only costs work; an entry too few leaves a copy wrong.
+// Appends to the change log (`_changes`), in the transaction that changes the rows and before the change, so that an entry
+// has the row's former partition. A superfluous entry only costs work; a missing entry leaves a copy wrong.
 //
-// Within an epoch the log has every change since `trimmed_to`; after one begins, every copy must be filled again.
+// Within an epoch the log has every change since `trimmed_to`. When a new epoch begins, every copy must be filled again.
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
 import { keyList, type PublishedTable, partitionOf, publishedTable, sameKeys } from './published-tables.ts'
@@ -12,12 +12,12 @@ export interface Watermark {
   seq: number
 }
 
-/** The present end of the change log, and the entry up to which it is trimmed. */
+/** The current end of the change log, and the entry up to which it is trimmed. */
 export interface LogRange extends Watermark {
   trimmedTo: number
 }
 
-/** SQL of the newest entry's `seq`, which also counts entries that are deleted. */
+/** SQL of the newest entry's `seq`, including deleted entries. */
 export const LAST_SEQ =
   '(SELECT greatest((SELECT coalesce(max(seq), 0) FROM _changes), (SELECT trimmed_to FROM _change_log)))'
 
@@ -29,20 +29,20 @@ export async function logRange(reader: Pick<Writer, 'rows'>): Promise<LogRange> 
 }
 
 /**
- * Begins a new epoch, inside the caller's transaction: after changes of so many rows that logging them costs more than filling copies
- * again, or of columns.
+ * Begins a new epoch, inside the caller's transaction: after columns have changed, or so many rows that logging them
+ * would cost more than filling copies again.
  */
 export async function beginEpoch(writer: Writer): Promise<void> {
   await writer.run('DELETE FROM _changes')
   await writer.run('UPDATE _change_log SET epoch = uuid()::VARCHAR, begun_at = now(), trimmed_to = 0')
-  // Whatever a consumer has acknowledged belongs to an earlier epoch. The log is kept for it while it refills.
+  // Acknowledged positions belong to the earlier epoch. The log is kept for each consumer while it refills.
   await writer.run('UPDATE _consumers SET seq = 0')
 }
 
-/** True for writers that log changes, which they do while there is a consumer. */
+/** True for writers that log changes because there is a consumer. */
 const logging = new WeakMap<Writer, boolean>()
 
-/** To be called in every transaction that adds or removes a consumer. The next transaction reads the table again. */
+/** Forgets whether `writer` logs changes, after its transaction added or removed a consumer. */
 export const forgetLogging = (writer: Writer): boolean => logging.delete(writer)
 
 /** True if the transactions of `writer` must be logged. Must be called inside a transaction. */
@@ -55,11 +55,11 @@ export async function isLogging(writer: Writer): Promise<boolean> {
 }
 
 export interface LoggedChange {
-  /** A published table. */
+  /** Name of a published table. */
   table: string
-  /** SELECT of the key columns, under their names. */
+  /** SELECT of the key columns. */
   keys: string
-  /** True if no row has one of these keys: saves looking them up. */
+  /** True if no row has one of these keys, so that they need not be looked up. */
   areNew?: boolean
 }
 
@@ -72,13 +72,13 @@ const entriesOf = (published: PublishedTable, { keys, areNew }: Omit<LoggedChang
       FROM (${keys}) k LEFT JOIN ${published.table} t ON ${sameKeys(published, 'k', 't')}`
 
 /**
- * Logs that the caller's transaction is about to insert, replace or update the rows of these keys, and their child rows. Without a
- * consumer it does nothing.
+ * Logs that the caller's transaction is about to insert, replace or update the rows of these keys and their child rows.
+ * Does nothing without a consumer.
  */
 export const logChanges = (writer: Writer, change: LoggedChange): Promise<void> =>
   logChangesOf(writer, publishedTable(change.table)!, change)
 
-/** `logChanges` of a table that is declared elsewhere. */
+/** Like `logChanges`, for a table that is declared elsewhere. */
 export async function logChangesOf(
   writer: Writer,
   published: PublishedTable,

@@ -1,4 +1,4 @@
-// The record of publications: which ids this warehouse has issued, and how the last publication to each target ended.
+// The record of publications: the ids that this warehouse has issued, and how the last publication to each target ended.
 import { DAY } from '../../core/time.ts'
 import { iso, type Writer } from '../connection.ts'
 import type { Watermark } from './log-changes.ts'
@@ -17,7 +17,7 @@ interface IssuedPublication {
   startedMs: number
 }
 
-/** Records a publication before its target can contain it: a target whose id is not recorded was written by another warehouse. */
+/** Records a publication before its target can contain it. A target with an unrecorded id was written by another warehouse. */
 export const issuePublication = (writer: Writer, publication: IssuedPublication): Promise<void> =>
   writer.transaction(async () => {
     const { id, target, kind, reason, to, startedMs } = publication
@@ -32,7 +32,7 @@ export const issuePublication = (writer: Writer, publication: IssuedPublication)
 export const isIssued = async (reader: Pick<Writer, 'rows'>, id: string): Promise<boolean> =>
   (await reader.rows('SELECT 1 FROM _publications WHERE id = $id', { id })).length > 0
 
-/** Older publications are behind the beginning of the change log, which keeps seven days. */
+/** The change log keeps seven days, so older publications start before its beginning. */
 const KEPT_MS = 8 * DAY
 
 interface PublicationEnd {
@@ -43,7 +43,7 @@ interface PublicationEnd {
   error: { code: string; what: string; hint: string | null } | null
 }
 
-/** Records how a publication ended, and forgets the target's publications of more than eight days ago, except the last successful one. */
+/** Records how a publication ended, and deletes the target's publications older than eight days, except the last successful one. */
 export const endPublication = (
   writer: Writer,
   { id, target, endedMs, rowCount, error }: PublicationEnd,
@@ -69,8 +69,8 @@ export const endPublication = (
   })
 
 /**
- * Records that a publication has ended well whose target has turned out to contain it: its process was killed before it could, or the
- * answer to the commit was lost. That of a difference stays, which only another writing of the target ends.
+ * Records success for a publication that its target turns out to contain: its process was killed, or the answer to the
+ * commit was lost. A recorded difference stays until the target is written again.
  */
 export async function confirmPublication(
   writer: Writer,

@@ -1,4 +1,4 @@
-// The tables that consumers copy: all tables of records, observations, and the marts. Bookkeeping (`_requests`, patches, …) is not published.
+// The tables that consumers copy: all record tables, observations, and the marts. Bookkeeping (`_requests`, patches, …) is not published.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { layoutOf, quoteName, sameKey, utcDay } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
@@ -6,15 +6,15 @@ import type { RecordType } from '../../catalog/shape.ts'
 import { type KeyType, type Mart, marts } from '../marts/declarations.ts'
 
 export interface PublishedTable {
-  /** Its name in `_changes`; of a mart with the schema: `marts.dim_agents`. */
+  /** Name in `_changes`; that of a mart contains the schema: `marts.dim_agents`. */
   table: string
-  /** Child tables, which have the same key columns: an entry covers a record and its child rows. */
+  /** Child tables with the same key columns: an entry covers a record and its child rows. */
   children: readonly string[]
-  /** Columns whose values identify what a change replaces. */
+  /** Columns that identify the rows that a change replaces. */
   key: readonly KeyColumn[]
-  /** No two rows have the same key. */
+  /** True if no two rows have the same key. */
   isKeyUnique: boolean
-  /** Column whose month (UTC for times) is a row's partition; null: the table has one partition. */
+  /** Column whose month (UTC for times) is a row's partition; null if the table has one partition. */
   timeColumn: string | null
 }
 
@@ -26,7 +26,7 @@ interface KeyColumn {
 const textColumn = (name: string): KeyColumn => ({ name, sqlType: 'VARCHAR' })
 
 /**
- * Observations of a conversation, by time. The time is part of the key although two observations may share it: a new
+ * Observations of a conversation, by time. The key contains the time although two observations may share it: a new
  * observation then replaces the rows of one time, not all rows of its conversation.
  */
 export const OBSERVATIONS: PublishedTable = {
@@ -37,7 +37,7 @@ export const OBSERVATIONS: PublishedTable = {
   timeColumn: 'observed_at',
 }
 
-/** Conversations by `ts`, facts by when they happened. All other records are few, or have no time that stays. */
+/** Conversations by `ts`, facts by the time they happened. Other records are few or have no stable time. */
 const timeColumnOf = (record: RecordType): string | null =>
   record === conversation ? 'ts' : record.fact ? '_as_of' : null
 
@@ -66,7 +66,7 @@ export const publishedMart = ({ name, grain, publishedBy, month, columns }: Mart
   timeColumn: month,
 })
 
-/** Returns the published table of that name, or mart of that name with its schema. */
+/** Returns the published table with this name; that of a mart contains the schema. */
 export const publishedTable = (name: string): PublishedTable | undefined =>
   name.startsWith('marts.')
     ? marts()
@@ -78,7 +78,7 @@ export const publishedTable = (name: string): PublishedTable | undefined =>
 export const isPublished = (name: string): boolean =>
   PUBLISHED_TABLES.some(({ table, children }) => table === name || children.includes(name))
 
-/** Returns an SQL condition: rows `a` and `b` have the same key. */
+/** Returns an SQL condition that rows `a` and `b` have the same key. */
 export const sameKeys = ({ key }: PublishedTable, a: string, b: string): string =>
   sameKey(
     key.map(({ name }) => name),
@@ -87,7 +87,7 @@ export const sameKeys = ({ key }: PublishedTable, a: string, b: string): string 
   )
 
 /**
- * Returns the SQL of the first day of the UTC month of row `t`; NULL where it has no time. Via DATE, whose range includes the month of every time.
+ * Returns the SQL of the first day of row `t`'s UTC month; NULL if it has no time. The range of DATE includes every time's month.
  */
 export function partitionOf({ table, timeColumn }: PublishedTable, t: string): string {
   if (timeColumn === null) return 'NULL::DATE'

@@ -1,5 +1,5 @@
-// Reads the change log for a consumer. All reads of one publication must be made in one transaction of one connection: the keys and the
-// rows that replace them are then of one state.
+// Reads the change log for a consumer. All reads of one publication must run in one transaction of one connection, so
+// that keys and rows belong to the same state.
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import type { Writer } from '../connection.ts'
 import { MODELS_SCHEMA } from '../models/declaration.ts'
@@ -9,7 +9,7 @@ import { type PublishedTable, publishedTable } from './published-tables.ts'
 
 type Reader = Pick<Writer, 'rows'>
 
-/** Why a copy must be filled again. */
+/** Reasons for filling a copy again. */
 export type RefillReason =
   /** The consumer is not registered, so nothing is kept for it. */
   | 'unknown consumer'
@@ -19,7 +19,7 @@ export type RefillReason =
   | 'other epoch'
   /** Entries that the copy needs are deleted. */
   | 'trimmed'
-  /** The copy is ahead of the log: the warehouse is an older one. */
+  /** The copy is ahead of the log, so the warehouse was restored from an older state. */
   | 'ahead of the log'
 
 export interface ChangedTable {
@@ -42,7 +42,7 @@ export interface Refill {
   to: Watermark
 }
 
-/** Returns what the consumer's copy, which has reached `watermark`, must apply. */
+/** Returns the changes that the consumer's copy must apply after `watermark`. */
 export async function changesSince(
   reader: Reader,
   { name, watermark }: { name: string; watermark: Watermark | null },
@@ -73,7 +73,7 @@ async function changedTables(reader: Reader, range: Range): Promise<ChangedTable
   const isOfModels = rows.some(({ name }) => name.startsWith(`${MODELS_SCHEMA}.`))
   const models = isOfModels ? (await builtModels(reader)).map(publishedModel) : []
   return rows.flatMap(({ name, n }) => {
-    // Entries of a model may outlive it.
+    // The log may contain entries of models that no longer exist.
     const published = publishedTable(name) ?? models.find(({ table }) => table === name)
     return published ? [{ published, entries: Number(n) }] : []
   })
@@ -87,13 +87,13 @@ const entriesOf = ({ table }: PublishedTable, { from, to }: Span): string =>
 const keyColumns = ({ key }: PublishedTable): string =>
   key.map(({ name, sqlType }, index) => `key[${index + 1}]::${sqlType} AS ${quoteName(name)}`).join(', ')
 
-/** Returns the SELECT of the keys that changed, each once, as the table's key columns. */
+/** Returns a SELECT of the changed keys as the table's key columns, each key once. */
 export const changedKeys = (published: PublishedTable, span: Span): string =>
   `SELECT DISTINCT ${keyColumns(published)} ${entriesOf(published, span)}`
 
 /**
- * Returns the SELECT of the partitions that rows were in before they changed, as `partition_before` beside the key
- * columns. NULL: rows without a time. Entries of new rows are left out: they were in none.
+ * Returns a SELECT of the key columns and `partition_before`, the rows' partitions before the change; NULL for rows
+ * without a time. Entries of new rows are omitted, since these had no partition.
  */
 export const earlierPartitions = (published: PublishedTable, span: Span): string =>
   `SELECT DISTINCT ${keyColumns(published)}, partition_before ${entriesOf(published, span)} AND (partition_before IS NOT NULL OR op <> 'insert')`

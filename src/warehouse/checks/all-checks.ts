@@ -1,4 +1,4 @@
-// All checks: those of `sql/checks`, those derived from the catalog and the marts, and the user's own files.
+// All checks: those in `sql/checks`, those derived from the catalog and the marts, and the user's own files.
 import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { diskErrorText } from '../../core/disk.ts'
@@ -9,8 +9,8 @@ import { type Check, declaredCheck } from './declaration.ts'
 const byName = (a: Check, b: Check): number => (a.name < b.name ? -1 : 1)
 
 /**
- * For every record type: keys and record numbers are unique, and child rows belong to a record. No primary key ensures the first, since it would
- * make upserts slow. Joins would multiply duplicate keys and orphans in every copy, so both stop the publication of their table.
+ * Returns checks for every record type: keys and record numbers are unique, and child rows belong to a record. A primary key would make upserts
+ * slow, so none ensures the first. Joins would multiply duplicate keys and orphans in every copy, so both stop the publication of their table.
  */
 export const recordChecks = (): Check[] =>
   RECORD_TYPES.map(record => layoutOf(record)).flatMap(layout => [
@@ -66,7 +66,7 @@ const childrenHaveRecords = (layout: Layout): Check => {
   })
 }
 
-/** Returns the key columns of a mart identify a row. */
+/** Returns checks that the key columns of a mart identify a row. */
 const martChecks = (): Check[] =>
   marts().map(({ name, grain, columns }) => {
     const isPersonal = (key: string): boolean => columns.find(column => column.name === key)!.pii !== 'none'
@@ -76,7 +76,7 @@ const martChecks = (): Check[] =>
       severity: 'error',
       blocks: true,
       table: `marts.${name}`,
-      // Values of these columns are stored as examples.
+      // The values of these columns are stored as examples.
       key: grain.filter(key => !isPersonal(key)),
       sql: `SELECT ${grain.join(', ')}, count(*) AS rows FROM marts.${name} GROUP BY ALL HAVING count(*) > 1`,
       rowsOf: [`marts.${name}`],
@@ -84,7 +84,7 @@ const martChecks = (): Check[] =>
     }
   })
 
-/** Returns the checks of convohouse itself, by name. */
+/** Returns convohouse's own checks, by name. */
 export async function warehouseChecks(): Promise<Check[]> {
   const bundled = sqlFiles('checks').map(file => declaredCheck(file, false))
   return [...bundled, ...recordChecks(), ...martChecks()].sort(byName)
@@ -102,14 +102,14 @@ const invalid = (name: string, problem: string): Check => ({
   problem,
 })
 
-/** Returns the checks of a folder. A file or folder that cannot be read is a check that reports it. */
+/** Returns the checks of a folder. A file or folder that cannot be read becomes a check that reports this. */
 async function ownChecks(folder: string): Promise<Check[]> {
   const files = await ownSqlFiles(folder).catch(error => diskErrorText(error))
   if (typeof files === 'string') return [invalid('checks', `the folder ${folder} cannot be read: ${files}`)]
   return files.map(file => (file.problem === undefined ? declaredCheck(file, true) : invalid(file.name, file.problem)))
 }
 
-/** All checks, by name; `folder` has the user's own, null if there is none. */
+/** Returns all checks by name; `folder` contains the user's own, or is null if there are none. */
 export async function allChecks(folder: string | null): Promise<Check[]> {
   const bundled = await warehouseChecks()
   if (folder === null) return bundled

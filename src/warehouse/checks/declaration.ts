@@ -1,5 +1,5 @@
-// Checks of the warehouse's contents. A check is one SELECT that returns the rows that break a rule; the comment at its beginning
-// declares what it is about. The same form serves `sql/checks` and the user's own files.
+// Checks of the warehouse's contents. A check is one SELECT that returns the rows that break a rule; the comment at its
+// beginning declares its properties. `sql/checks` and the user's own files have the same form.
 import { tablesOf } from '../../catalog/ddl.ts'
 import { type Layout, layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
@@ -13,29 +13,29 @@ export type Severity = (typeof SEVERITIES)[number]
 
 export interface Check {
   name: string
-  /** One sentence. */
+  /** Description in one sentence. */
   about: string
   severity: Severity
-  /** Its failure stops the publication of its table. */
+  /** True if its failure stops the publication of its table. */
   blocks: boolean
   table: string
-  /** Columns of its rows that are key columns of the table: their values are stored as examples. */
+  /** Key columns of the table among its columns; their values are stored as examples. */
   key: readonly string[]
   sql: string
-  /** Tables without whose rows no row breaks the rule; omitted: one may. */
+  /** Tables without whose rows no row can break the rule; omitted if one may. */
   rowsOf?: readonly string[]
-  /** A check of the user, not of convohouse. */
+  /** True for a check of the user. */
   isOwn: boolean
-  /** Why it cannot run: its file is invalid. */
+  /** Reason why its file is invalid, so that it cannot run. */
   problem?: string
 }
 
-/** Marts and models, which are published, too. */
+/** True for marts and models, which are published, too. */
 const isDerived = (table: string): boolean => /^(marts|models)\./.test(table)
 
 const SETTINGS = ['severity', 'blocks', 'table', 'key']
 
-/** Key columns of a table by its name. They are ids, so examples name no person. */
+/** Key columns of each table, by its name. They are ids, so examples identify no person. */
 const KEYS = new Map<string, readonly string[]>([
   ...RECORD_TYPES.map(record => layoutOf(record)).flatMap((layout: Layout) =>
     tablesOf(layout).map(({ name }) => [name, layout.key] as const),

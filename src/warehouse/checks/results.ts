@@ -1,4 +1,4 @@
-// Runs a check over all rows, and keeps the last result of each check in `_checks`.
+// Runs a check over all rows, and stores the last result of each check in `_checks`.
 import { quoteName } from '../../catalog/layout.ts'
 import { type ConvohouseError, isCode } from '../../core/errors.ts'
 import type { Writer } from '../connection.ts'
@@ -14,7 +14,7 @@ export interface StoredResult extends CheckResult {
   blocks: boolean
   /** ISO-8601, UTC. */
   checkedAt: string
-  /** The end of the change log when it ran. */
+  /** The end of the change log when the check ran. */
   epoch: string
   seq: number
 }
@@ -66,14 +66,14 @@ const rowOf = ({ table, checkedAt, durationMs, ...result }: StoredResult) => ({
   duration_ms: durationMs,
 })
 
-/** Replaces the stored results by `results`: those of checks that no longer exist are left out by the caller. */
+/** Replaces the stored results by `results`. The caller omits checks that no longer exist. */
 export const storeResults = (writer: Writer, results: readonly StoredResult[]): Promise<void> =>
   writer.transaction(async () => {
     await writer.run('DELETE FROM _checks')
     await writer.append('_checks', results.map(rowOf))
   })
 
-/** `broken`: its file is invalid or DuckDB cannot run it. `timeout`: it takes too long. */
+/** `broken`: its file is invalid or DuckDB cannot run it. `timeout`: it took too long. */
 export type Outcome = 'passed' | 'failed' | 'broken' | 'timeout'
 
 /** Values of the check's key columns. */
@@ -81,18 +81,18 @@ type ExampleKey = Record<string, string | null>
 
 export interface CheckResult {
   outcome: Outcome
-  /** Rows that break the rule; null if it did not run to its end. */
+  /** Number of rows that break the rule; null if the check did not finish. */
   violations: number | null
   /** Keys of some of these rows. */
   examples: ExampleKey[]
-  /** Why it is broken; never a value. */
+  /** Reason why it is broken, without values. */
   error: string | null
   durationMs: number
 }
 
 const EXAMPLES = 5
 
-/** Returns DuckDB's reason for not running it, without values. */
+/** Returns DuckDB's reason for refusing the check, without values. */
 export function reasonOf({ code, message }: ConvohouseError): string {
   if (code === 'SQL_REFUSED') return message
   if (message.startsWith('Parser Error'))
@@ -101,7 +101,7 @@ export function reasonOf({ code, message }: ConvohouseError): string {
   return text ?? 'DuckDB could not run it'
 }
 
-/** Runs a check. @throws what the query throws, but for faults of its SQL */
+/** Runs a check. Faults of its SQL become results. @throws other errors of the query */
 export async function runCheck(rows: Rows, check: Check): Promise<CheckResult> {
   const begunMs = performance.now()
   const result = (found: Partial<CheckResult> & Pick<CheckResult, 'outcome'>): CheckResult => ({
@@ -114,7 +114,7 @@ export async function runCheck(rows: Rows, check: Check): Promise<CheckResult> {
   if (check.problem !== undefined) return result({ outcome: 'broken', error: check.problem })
   const { key, sql } = check
   try {
-    // Also binds the key columns, which would otherwise be missed only when the check fails.
+    // Binds the key columns too, so that a missing one is noticed before the check fails.
     const bound = key.map(name => `, count(${quoteName(name)})`).join('')
     const [counted] = await rows<{ n: number }>(`SELECT count(*) AS n${bound} FROM (${sql}\n)`)
     const violations = counted!.n

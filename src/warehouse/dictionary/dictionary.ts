@@ -1,4 +1,4 @@
-// Describes what is stored: every table and view with its columns. The catalog describes the tables of records, the comments of
+// Describes the warehouse: every table and view with its columns. The catalog describes record tables, the comments of
 // `sql/meta` the bookkeeping, and the headers of `sql/marts` and `sql/views` the marts and views.
 import { type TableColumn, tablesOf } from '../../catalog/ddl.ts'
 import { type Column, layoutOf } from '../../catalog/layout.ts'
@@ -20,7 +20,7 @@ export interface DescribedTable {
   name: string
   kind: 'table' | 'view'
   about: string
-  /** Queries of a mart. */
+  /** Example queries of a mart. */
   example?: string
   columns: readonly DescribedColumn[]
 }
@@ -41,7 +41,7 @@ const recordTables = (): DescribedTable[] =>
     columns: columns.map(columnOf),
   }))
 
-/** Marts have the name under which a query reads them: `marts.NAME`. */
+/** Returns the marts under the name that queries use: `marts.NAME`. */
 const martTables = (): DescribedTable[] =>
   marts().map(({ name, about, use, example, columns }) => ({
     name: `marts.${name}`,
@@ -86,7 +86,7 @@ function metaTables(sql: string): DescribedTable[] {
   return tables
 }
 
-/** Returns the view of a file of `sql/views`, whose header begins with its name. */
+/** Returns the view declared by a file of `sql/views`, whose header begins with its name. */
 function viewOf({ name, sql }: SqlFile): DescribedTable {
   const { about, fields } = readHeader(sql, ['Columns'])
   const columns = fields.get('Columns')!.map((line): DescribedColumn => {
@@ -96,7 +96,7 @@ function viewOf({ name, sql }: SqlFile): DescribedTable {
   return { name, kind: 'view', about: about.slice(name.length + 2), columns }
 }
 
-/** All tables and views: records first, then marts, views and bookkeeping. */
+/** Returns all tables and views: records first, then marts, views and bookkeeping. */
 export async function describedTables(): Promise<DescribedTable[]> {
   const views = sqlFiles('views').map(viewOf)
   const meta = metaTables(
@@ -107,13 +107,13 @@ export async function describedTables(): Promise<DescribedTable[]> {
   return [...recordTables(), ...martTables(), ...views, ...meta]
 }
 
-/** Texts for COMMENT ON, in a copy of a table: of the table, and of each column by its name. */
+/** Texts for COMMENT ON in a copy of a table: for the table, and for each column by name. */
 export interface Comments {
   table: string
   columns: Record<string, string>
 }
 
-/** Returns the comments of a table or view; null for one that the dictionary does not have. */
+/** Returns the comments of a table or view; null if the dictionary lacks it. */
 export async function commentsOf(name: string): Promise<Comments | null> {
   const described = (await describedTables()).find(table => table.name === name)
   if (!described) return null

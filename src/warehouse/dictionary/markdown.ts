@@ -14,7 +14,7 @@ function columnLine({ name, sqlType, about, pii, path }: DescribedColumn): strin
   return `| \`${name}\` | ${sqlType} | ${path === null ? '' : cell(`\`${path}\``)} | ${pii === 'none' ? '' : pii} | ${cell(about)} |`
 }
 
-/** When a resource's rows are requested, and what sets `_missing_since`. */
+/** Describes when a resource's rows are requested, and what sets `_missing_since`. */
 function resourceLines(table: string): string[] {
   const resource = RESOURCES.find(({ record }) => record.table === table)
   if (!resource) return []
@@ -103,9 +103,9 @@ const hasKey = (entity: Entity, key: readonly string[]): boolean =>
 
 const isSame = (a: readonly string[], b: readonly string[]): boolean => a.join() === b.join()
 
-/** Returns the entities that one refers to: it has their key columns. Left out are those that another of them refers to by the same columns. */
+/** Returns the entities whose key columns this entity has. Omits those that another of these entities refers to by the same columns. */
 function references(entity: Entity, all: readonly Entity[]): Entity[] {
-  // The first of the tables with the same key, such as events and the tables of their types, is the one to refer to.
+  // Of several tables with the same key, such as events and the tables of their types, the first is referred to.
   const firsts = all.filter(({ key }, at) => all.findIndex(other => isSame(other.key, key)) === at)
   const found = firsts.filter(({ table, key }) => table !== entity.table && hasKey(entity, key))
   return found.filter(
@@ -128,7 +128,7 @@ function entityLines({ table, key, columns }: Entity, foreign: ReadonlySet<strin
 const referenceLine = (target: Entity, table: string, isOne: boolean): string =>
   `  ${target.table} ||--${isOne ? 'o|' : 'o{'} ${table} : "${withoutWorkspace(target.key).join(', ')}"`
 
-/** Records, and what they refer to. */
+/** Returns the diagram of records and their references. */
 function recordsDiagram(entities: readonly Entity[]): Diagram {
   const lines = entities.flatMap(entity => {
     const targets = references(entity, entities)
@@ -141,7 +141,7 @@ function recordsDiagram(entities: readonly Entity[]): Diagram {
   return { title: 'Records', mermaid: ['erDiagram', ...lines].join('\n') }
 }
 
-/** Returns the child tables of one record type, and what they refer to besides their record. */
+/** Returns the diagram of a record type's child tables and their references to other records. */
 function childrenDiagram(layout: Layout, entities: readonly Entity[]): Diagram {
   const { record, key, children } = layout
   const parent = { ...entityOf(layout), columns: keyColumns(key) }
@@ -156,10 +156,10 @@ function childrenDiagram(layout: Layout, entities: readonly Entity[]): Diagram {
   }
 }
 
-/** Marts that others refer to: by the columns of their keys, or by others that a mart declares. */
+/** True for marts that others refer to, by the columns of their keys or by columns that a mart declares. */
 const isReferred = ({ name }: Mart): boolean => name.startsWith('dim_') || name === 'fct_conversations'
 
-/** Returns the marts as a star: facts and daily figures with the dimensions that they join. */
+/** Returns the marts as a star schema: facts and daily figures with the dimensions that they join. */
 function martsDiagram(): Diagram {
   const all = marts().map(mart => ({ mart, entity: { table: mart.name, key: mart.grain, columns: mart.columns } }))
   const lines = all.flatMap(({ mart: { name, joins }, entity }) => {
@@ -179,7 +179,7 @@ function martsDiagram(): Diagram {
   return { title: 'Marts', mermaid: ['erDiagram', ...lines].join('\n') }
 }
 
-/** One diagram of all records, one of the marts, and one of each record type that has child tables. */
+/** Returns one diagram of all records, one of the marts, and one of each record type that has child tables. */
 export function diagrams(): Diagram[] {
   const layouts = RECORD_TYPES.map(record => layoutOf(record))
   const observations: Entity = {

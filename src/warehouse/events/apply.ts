@@ -2,7 +2,7 @@
 //
 //   read ─▶ drop applied events ─▶ `webhook_events` and own tables ─▶ transcripts ─▶ conversations ─▶ resources
 //
-// An event that cannot be loaded completely is stored in `webhook_events` alone, and quarantined with the reason.
+// An event that cannot be loaded completely is stored only in `webhook_events`, and quarantined with the reason.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { webhookEvent } from '../../catalog/events/event-records.ts'
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
@@ -22,18 +22,18 @@ import { applyRowsToResources, applyToResources } from './resources.ts'
 export interface EventContext {
   writer: Writer
   workspaceId: string
-  /** IANA name; days are days of this zone. */
+  /** IANA name of the time zone of days. */
   timeZone: string
   now: () => number
 }
 
 export interface Applied {
   applied: number
-  /** Events that had been applied before. */
+  /** Number of events that had been applied before. */
   known: number
 }
 
-/** Ids of these events that the warehouse has already. Reads only the events' time range, because random ids are spread over the whole table. */
+/** Returns which of these event ids the warehouse already has. Reads only the events' time range, since random ids are spread over the table. */
 async function knownIds({ writer, workspaceId }: EventContext, events: readonly IncomingEvent[]): Promise<Set<string>> {
   const times = events.map(({ createdMs }) => createdMs)
   const at = (ms: number) => `TIMESTAMPTZ '${iso(ms)}'`
@@ -49,7 +49,7 @@ async function knownIds({ writer, workspaceId }: EventContext, events: readonly 
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Events that are not applied yet, each once. */
+/** Returns the events that are not applied yet, each once. */
 async function newOnes(context: EventContext, events: readonly IncomingEvent[]): Promise<IncomingEvent[]> {
   const known = await knownIds(context, events)
   return events.filter(({ id }) => !known.has(id) && known.add(id))
@@ -68,7 +68,7 @@ async function writeRecords(context: EventContext, type: RecordType, records: re
   await mergeStage(writer, options, await resolveVersions(writer, options))
 }
 
-/** Writes the findings in records, with each event's file as the example. */
+/** Writes the findings in events' records, each with its event's file as the example. */
 async function writeEventFindings(
   context: EventContext,
   record: RecordType,
@@ -85,7 +85,7 @@ async function writeEventFindings(
   await writeFindings(context.writer, { workspaceId: context.workspaceId, record, files })
 }
 
-/** Writes the effects of events. `stored`: they are in `webhook_events` already. */
+/** Writes the effects of events. `stored`: they are already in `webhook_events`. */
 async function writeEvents(context: EventContext, events: readonly IncomingEvent[], stored = false): Promise<void> {
   const { writer, workspaceId, timeZone } = context
   for (const [type, records] of recordsOf(events)) {
@@ -100,7 +100,7 @@ async function writeEvents(context: EventContext, events: readonly IncomingEvent
   await applyToResources(writer, options, events)
 }
 
-/** `_quarantine` names an event by its file in the spool, and its id in `webhook_events`. */
+/** Names an event in `_quarantine` by its file in the spool and its id in `webhook_events`. */
 const quarantinedAs = (file: string, id: string): string => `${file}#${id}`
 
 /** Returns the id of a quarantined event, from its file in `_quarantine`. */
@@ -119,13 +119,13 @@ async function writeAlone(context: EventContext, event: IncomingEvent, reason: s
 }
 
 /**
- * True if a single event may be at fault. This includes a bug of ours that the shape of an event triggers, which would
- * otherwise keep all events out of the tables.
+ * True if a single event may be at fault. Includes our own bugs that an event's shape triggers, which would otherwise
+ * keep all events out of the tables.
  */
 const isAboutEvents = (fault: unknown): boolean =>
   isAboutRecords(fault) || fault instanceof TypeError || fault instanceof RangeError
 
-/** Applies events in one transaction, or, if that fails, in halves down to the event at fault. @returns how many were new */
+/** Applies events in one transaction, or, if that fails, in halves down to the event at fault. @returns the number of new events */
 async function applyHalving(context: EventContext, events: readonly IncomingEvent[]): Promise<number> {
   const { writer, workspaceId, timeZone } = context
   const apply = (write: (unknown: readonly IncomingEvent[]) => Promise<void>): Promise<number> =>
@@ -149,7 +149,7 @@ async function applyHalving(context: EventContext, events: readonly IncomingEven
   }
 }
 
-/** Applies events of the spool; those applied before change nothing. @throws HOME_UNUSABLE if the disk refuses */
+/** Applies events of the spool; those applied before change nothing. @throws HOME_UNUSABLE if the disk refuses writes */
 export async function applyEvents(context: EventContext, given: readonly SpooledEvent[]): Promise<Applied> {
   if (given.length === 0) return { applied: 0, known: 0 }
   const events = given.map(readIncoming)
@@ -157,7 +157,7 @@ export async function applyEvents(context: EventContext, given: readonly Spooled
   return { applied, known: events.length - applied }
 }
 
-/** Applies events whose payloads are lost and whose rows a replay has carried over, in one transaction. */
+/** Applies events whose payloads are lost and whose rows a replay has copied, in one transaction. */
 export async function applyPreservedEvents({ writer, workspaceId, timeZone, now }: EventContext): Promise<void> {
   const options = { workspaceId, nowMs: now() }
   await writer.transaction(async () => {
@@ -166,7 +166,7 @@ export async function applyPreservedEvents({ writer, workspaceId, timeZone, now 
   })
 }
 
-/** Applies a quarantined event again. @returns why it stays in quarantine, or null. @throws a fault that the event does not cause */
+/** Applies a quarantined event again. @returns why it stays in quarantine, or null. @throws faults that the event does not cause */
 export async function retryEvent(context: EventContext, event: SpooledEvent, file: string): Promise<string | null> {
   const { writer, workspaceId } = context
   const incoming = readIncoming(event)
@@ -188,13 +188,13 @@ export async function retryEvent(context: EventContext, event: SpooledEvent, fil
   }
 }
 
-/** Returns the address of an event's payload in the spool's archive: the file, and the offset of its line in bytes. */
+/** Address of an event's payload in the spool's archive: the file, and the byte offset of its line. */
 export interface PayloadAddress {
   file: string
   offset: number
 }
 
-/** Returns the address of an event's payload; undefined where the event is unknown or its payload is lost. */
+/** Returns the address of an event's payload; undefined if the event is unknown or its payload is lost. */
 export async function payloadAddress(
   writer: Pick<Writer, 'rows'>,
   workspaceId: string,

@@ -1,5 +1,5 @@
-// The effects of events on conversations: patches from the parts of the record that events carry, observations, and marks on stored
-// copies that are out of date.
+// The effects of events on conversations: patches from the parts of the record that events carry, observations, and
+// marks on stale stored copies.
 import { EVENT_TYPES } from '../../catalog/events/event-types.ts'
 import { coerceRecord } from '../../catalog/inspection/coerce.ts'
 import { isObject } from '../../catalog/inspection/inspect.ts'
@@ -31,7 +31,7 @@ export async function applyToConversations(
   await observeEvents(writer, options, own.flatMap(sightingsOf))
 }
 
-/** Applies events whose payloads are lost: their rows in `webhook_events`, and the patches and observations that are stored already. */
+/** Applies events whose payloads are lost, using their rows in `webhook_events` and the stored patches and observations. */
 export async function applyRowsToConversations(
   writer: Writer,
   options: { layout: Layout; workspaceId: string; nowMs: number },
@@ -77,13 +77,13 @@ function lightOf({ type, payload }: IncomingEvent): Record<string, unknown> | nu
   return type?.reportsConversation === true && isObject(light) ? light : null
 }
 
-/** Returns the record's last change as the event reports it, ms; null if it lies after the event (as in the macro `changed_at` for exports). */
+/** Returns the record's last change according to the event, ms; null if it lies after the event (like the macro `changed_at`). */
 function modifiedMs(light: Record<string, unknown> | null, { createdMs }: IncomingEvent): number | null {
   const ms = timeOf(light?.lastModified)
   return ms !== null && ms <= createdMs + MAX_CLOCK_SKEW_MS ? ms : null
 }
 
-/** Returns the patch that an event carries. The conversation's id comes from the event, whatever `ID` the carried record has. */
+/** Returns the patch that an event carries. The conversation's id comes from the event, regardless of the carried `ID`. */
 function patchesOf(event: ConversationEvent): Patch[] {
   const { conversation, createdMs, payload, write } = event
   const light = lightOf(event)
@@ -112,7 +112,7 @@ function sightingsOf(event: ConversationEvent) {
   return [{ agentId, conversationId, values, observedMs, modifiedMs: modifiedMs(values, event), write: event.write }]
 }
 
-/** Findings in the parts of records that events carry: values that did not fit. Their unknown keys are not reported as drift. */
+/** Returns findings about values that did not fit in the carried parts of records. Unknown keys are not reported as drift. */
 export const lightFindings = <E extends IncomingEvent>(layout: Layout, events: readonly E[]) =>
   events.flatMap(event => {
     const light = event.conversation && lightOf(event)

@@ -4,19 +4,19 @@ import { isObject } from '../../catalog/inspection/inspect.ts'
 import { DAY, readTime } from '../../core/time.ts'
 import { ExactNumber, readCanonical } from '../../json/exact-json.ts'
 
-/** An event as the spool stores it, and its place in the spool's archive. */
+/** An event as stored in the spool, with its position in the spool's archive. */
 export interface SpooledEvent {
-  /** The archive file, relative to the spool. */
+  /** Path of the archive file, relative to the spool. */
   file: string
-  /** Begin of the event's line in that file, decompressed. */
+  /** Start of the event's line in the decompressed file. */
   offset: number
   id: string
-  /** Our clock, ms. */
+  /** Time of receipt by our clock, ms. */
   receivedAtMs: number
   type: string
   /** JSON without secrets, UTF-8. */
   payload: Uint8Array
-  /** How many secrets were removed from it, by path. */
+  /** Number of removed secrets, by path. */
   removed?: Readonly<Record<string, number>>
 }
 
@@ -25,27 +25,27 @@ export interface IncomingEvent {
   offset: number
   id: string
   typeName: string
-  /** Null: an unknown type. */
+  /** Null for an unknown type. */
   type: EventType | null
   receivedMs: number
-  /** When the event happened, ms; also its version. */
+  /** Time when the event happened, ms; also its version. */
   createdMs: number
-  /** False if the event has no usable time and is dated by its receipt. */
+  /** False if the event has no usable time and takes the time of its receipt. */
   isDated: boolean
   payload: Readonly<Record<string, unknown>>
-  /** Writes values of the payload as the JSON that they were. */
+  /** Writes values of the payload as their original JSON. */
   write: (value: unknown) => string
-  /** How many secrets were removed from it, by path. */
+  /** Number of removed secrets, by path. */
   removed: Readonly<Record<string, number>> | null
-  /** Its conversation; null if either id is missing. */
+  /** The event's conversation; null if either id is missing. */
   conversation: { agentId: string; id: string } | null
 }
 
 const TYPES: ReadonlyMap<string, EventType> = new Map(EVENT_TYPES.map(type => [type.name, type]))
 
 /**
- * How far the vendor's clock may be ahead of ours. An event with a later time is dated by its receipt, because it would win over all
- * exports until that time. `doctor` reports if our clock is a day behind.
+ * Maximum lead of the vendor's clock over ours. An event with a later time takes the time of its receipt, because it
+ * would otherwise override all exports until that time. `doctor` reports if our clock is a day behind.
  */
 const AHEAD_MS = DAY
 
@@ -68,7 +68,7 @@ export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** Reads an event of the spool. */
+/** Parses an event of the spool. */
 export function readIncoming(event: SpooledEvent): IncomingEvent {
   const { id, file, offset, type, receivedAtMs, payload: bytes, removed } = event
   const { value, write } = readCanonical(new TextDecoder().decode(bytes))
@@ -93,8 +93,8 @@ export function readIncoming(event: SpooledEvent): IncomingEvent {
 const MICROSECONDS = 1_000
 
 /**
- * When the event happened, ms, with microseconds derived from its id: two events of one millisecond have the same order, whichever is
- * delivered first.
+ * Returns the event's time, ms, with microseconds derived from its id, so that two events of one millisecond always
+ * have the same order.
  */
 export function orderedTimeMs({ createdMs, id }: IncomingEvent): number {
   const micros = Number.parseInt(id.slice(0, 8), 16) % MICROSECONDS

@@ -1,4 +1,4 @@
-// Patches: parts of a conversation that events carried, stored by key until a full record that is not older arrives.
+// Patches: parts of a conversation that events carried, stored by key until a full record at least as new arrives.
 //
 //   row = full record, overlaid for each key by the newest patch that is newer than the record
 //
@@ -21,9 +21,9 @@ export interface Patch {
   values: Readonly<Record<string, unknown>>
   /** The carried `lastModified`, ms; null if it carried none. */
   modifiedMs: number | null
-  /** When the event was created, ms. */
+  /** Time when the event was created, ms. */
   createdMs: number
-  /** The same plus microseconds from the event's id, which order two events of one millisecond. */
+  /** `createdMs` plus microseconds from the event's id, which order two events of one millisecond. */
   orderedMs: number
   /** Writes the values as JSON; default: `writeExactly`. */
   write?: (value: unknown) => string
@@ -52,13 +52,13 @@ export async function applyStoredPatches(writer: Writer, options: Options): Prom
   await writer.run(
     `CREATE OR REPLACE TEMP TABLE new_patches AS SELECT DISTINCT ${KEY}, key, value, modified, as_of, fetched_at FROM ${stored}`,
   )
-  // `storeNewest` would find each of them there a second time, and might store both.
+  // `storeNewest` would find each of them again, and might store both.
   await writer.run(`DELETE FROM ${stored}`)
   await storeNewest(writer, options.workspaceId)
   await patchConversations(writer, options, `SELECT DISTINCT ${KEY} FROM new_patches`)
 }
 
-/** To be called after full records were merged: deletes the patches that they overrule, and applies the others to them again. */
+/** Runs after full records were merged: deletes the patches that they override, and applies the others to them again. */
 export async function reapplyPatches(writer: Writer, options: Options): Promise<void> {
   const [any] = await writer.rows(
     `SELECT 1 FROM conversation_patches
@@ -75,8 +75,8 @@ async function patchConversations(writer: Writer, options: Options, keys: string
 }
 
 /**
- * Stages patches as `new_patches`, one row for each key. Omits those that a stored full record overrules, except for `channel`: a replay
- * loads the exports first, which overrule most of its events.
+ * Stages patches as `new_patches`, one row per key. Omits those that a stored full record overrides, except for
+ * `channel`: a replay loads exports first, which override most of its events.
  */
 async function stagePatches(writer: Writer, workspaceId: string, patches: readonly Patch[]): Promise<void> {
   const table = (name: string, columns: readonly string[]) =>
@@ -119,7 +119,7 @@ async function storeNewest(writer: Writer, workspaceId: string): Promise<void> {
   await writer.run(sqlFile('events/insert_newest_patches'), params)
 }
 
-/** Inserts conversations of `from` that only events know, as incomplete rows: no full record of them was exported yet. */
+/** Inserts conversations of `from` that only events know as incomplete rows, since no full record of them was exported yet. */
 export async function insertIncomplete(
   writer: Writer,
   { layout, workspaceId, nowMs, from }: Options & { from: 'new_patches' | 'touched' },
@@ -136,8 +136,8 @@ export async function insertIncomplete(
 }
 
 /**
- * Stages the winning patches of `patched_keys` as `patch_stage`: for each conversation a partial record, coerced as on the
- * tolerant path. Events are few, so walking them in Node costs little. @returns the keys that the patches carry
+ * Stages the winning patches of `patched_keys` as `patch_stage`: one partial record per conversation, coerced as on the
+ * tolerant path. Events are few, so processing them in Node costs little. @returns the keys that the patches carry
  */
 async function stagePatched(writer: Writer, { layout, workspaceId }: Options): Promise<Set<string>> {
   const winning = await writer.rows<{ agent: string; id: string; members: string }>(sqlFile('events/winning_patches'), {
@@ -159,17 +159,17 @@ async function stagePatched(writer: Writer, { layout, workspaceId }: Options): P
   return new Set(rows.flatMap(row => row.keys))
 }
 
-/** Applies the winning patches to the rows and child tables, with the same expressions as for a full record. */
+/** Applies the winning patches to rows and child tables, with the same expressions as for a full record. */
 async function overlay(writer: Writer, options: Options): Promise<void> {
   const { layout, workspaceId } = options
   const carried = await stagePatched(writer, options)
-  // Only columns that a patch can change: planning an expression for each of them took 80 ms.
+  // Updates only columns that a patch can change: planning an expression for every column took 80 ms.
   const changed = layout.columns.filter(({ from }) => from.some(key => carried.has(key)))
   await writer.run(`CREATE OR REPLACE TEMP TABLE patched AS
     SELECT c.* REPLACE (${[...changed.map(patchedColumn), patchedExtra(options.nowMs)].join(', ')})
     FROM conversations c JOIN patch_stage s ON c._record = s."__record"`)
   await writer.run('DELETE FROM conversations c USING patch_stage s WHERE c._record = s."__record"')
-  // Derived from the whole row: a patch may carry only some of the fields that a day or a channel derives from.
+  // Derived from the whole row, since a patch may carry only some of the fields that a day or channel depends on.
   const rederived = layout.rederived.map(({ column, value }) => `${value} AS ${column}`)
   await writer.run(`INSERT INTO conversations BY NAME SELECT * REPLACE (${rederived.join(', ')}) FROM patched`)
   for (const child of layout.children.filter(({ from }) => carried.has(from))) {

@@ -1,5 +1,5 @@
-// The records that an event brings: its row in `webhook_events`, one in its type's own table, and transcripts. They are coerced one by
-// one, since they are few and of any shape, and staged like the records of pages.
+// The records that an event contains: its row in `webhook_events`, one in its type's own table, and transcripts. They
+// are few and of any shape, so they are coerced one by one, and then staged like records of pages.
 
 import { EVENT_ID, modelHistory, OWN_RECORDS, transcript, webhookEvent } from '../../catalog/events/event-records.ts'
 import { withoutTypeName } from '../../catalog/events/event-types.ts'
@@ -12,10 +12,10 @@ import { iso, type Writer } from '../connection.ts'
 import { STAGE } from '../load/stage.ts'
 import { type IncomingEvent, idOf, orderedTimeMs } from './incoming.ts'
 
-/** A record, and the event that brought it. */
+/** A record, and the event that contains it. */
 export interface EventRecord extends Omit<CoercedRecord, 'record'> {
   event: IncomingEvent
-  /** JSON, of declared types only. */
+  /** JSON of the record, with declared types only. */
   record: string
 }
 
@@ -57,14 +57,14 @@ export function eventRecord(event: IncomingEvent): EventRecord[] {
   })
 }
 
-/** Returns the fields of a resource that the event reports and that fill columns. */
+/** Returns the reported fields of a resource that fill columns. */
 function resourceOf({ type, payload }: IncomingEvent): Record<string, unknown> | null {
   if (!type?.reportedResource) return null
   const fields = Object.values(type.reportedResource.columns).filter(field => Object.hasOwn(payload, field))
   return Object.fromEntries(fields.map(field => [field, payload[field]]))
 }
 
-/** Returns a conversation's transcript or model history. None unless the value is a list: any other value would replace a stored list. */
+/** Returns a conversation's transcript or model history. Only lists count, since any other value would replace a stored list. */
 function listRecord(type: RecordType, key: string, event: IncomingEvent): EventRecord[] {
   const { payload, conversation } = event
   const list = payload[key]

@@ -1,5 +1,5 @@
-// Applies events to agents, organizations and clients: inserts rows for those that no listing has returned yet, and marks deleted ones.
-// Each resource derives from all its events again, so the order of arrival does not matter.
+// Applies events to agents, organizations and clients: inserts rows for resources that no listing has returned yet, and
+// marks deleted ones. Each resource is derived again from all its events, so their order of arrival does not matter.
 import { EVENT_TYPES, type ReportedResource } from '../../catalog/events/event-types.ts'
 import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
@@ -14,7 +14,7 @@ type Table = ReportedResource['table']
 
 interface Resource {
   layout: Layout
-  /** Column of its id, in its own table and in `webhook_events`. */
+  /** Id column in the resource's own table and in `webhook_events`. */
   id: string
   columns: ReportedResource['columns']
   goesWith: ReportedResource['goesWith']
@@ -52,7 +52,7 @@ interface ResourceOptions {
 
 const oneOf = (names: readonly string[]): string => names.map(quoteText).join(', ')
 
-/** Fills the temporary table `from_events` with what events report of each of `ids`, an SQL relation. */
+/** Fills the temporary table `from_events` with the reports of events about each of `ids`, an SQL relation. */
 async function deriveFromEvents(
   writer: Writer,
   { id, columns, types, deleting }: Resource,
@@ -69,7 +69,7 @@ async function deriveFromEvents(
     WHERE workspace_id = ${quoteText(workspaceId)} AND type IN (${oneOf(types)}) AND ${id} IN (${ids}) GROUP BY ALL`)
 }
 
-/** Marks resources that belong to a deleted one as deleted. */
+/** Marks resources as deleted if the resource that they belong to is deleted. */
 async function cascadeDeletions(writer: Writer, { goesWith }: Resource, workspaceId: string): Promise<void> {
   if (!goesWith) return
   const deleting = typesOf(goesWith.table).filter(({ isDeleted }) => isDeleted)
@@ -92,7 +92,7 @@ async function insertMissing(writer: Writer, resource: Resource, options: Resour
     FROM from_events WHERE NOT EXISTS (SELECT 1 FROM ${table} r WHERE r.workspace_id = ${workspace} AND r.${id} = from_events.id)`)
 }
 
-/** Updates existing rows. A fetched row keeps its columns; only its marks change, and only by events since its request. */
+/** Updates existing rows. A fetched row keeps its columns; only its marks change, and only by events after its request. */
 async function updateExisting(
   writer: Writer,
   resource: Resource,
@@ -139,7 +139,7 @@ function idsOf(table: Table, events: readonly IncomingEvent[]): string[] {
   return [...new Set(ids)]
 }
 
-/** Appends ids instead of writing them into SQL: a NUL in a sender's id would end the statement. */
+/** Appends ids instead of writing them into SQL, where a NUL in an id would end the statement. */
 async function stageIds(writer: Writer, name: string, ids: readonly string[]): Promise<void> {
   await writer.run(`CREATE OR REPLACE TEMP TABLE ${name} (id VARCHAR)`)
   await writer.appendTexts(
@@ -148,7 +148,7 @@ async function stageIds(writer: Writer, name: string, ids: readonly string[]): P
   )
 }
 
-/** Applies events, which `webhook_events` already holds, to their resources, inside the caller's transaction. */
+/** Applies events, which `webhook_events` already contains, to their resources, inside the caller's transaction. */
 export async function applyToResources(
   writer: Writer,
   options: ResourceOptions,
@@ -168,7 +168,7 @@ export async function applyToResources(
   }
 }
 
-/** Applies events whose payloads are lost, by their rows in `webhook_events`. */
+/** Applies events whose payloads are lost, using their rows in `webhook_events`. */
 export async function applyRowsToResources(writer: Writer, options: ResourceOptions): Promise<void> {
   for (const [table, resource] of RESOURCES) {
     const { goesWith, id, types } = resource
@@ -180,7 +180,7 @@ export async function applyRowsToResources(writer: Writer, options: ResourceOpti
   }
 }
 
-/** To be called after fetched rows have replaced stored ones: derives the marks of `ids`, an SQL relation, from events again. */
+/** Runs after fetched rows have replaced stored ones: derives the marks of `ids`, an SQL relation, from events again. */
 export async function markDeleted(
   writer: Writer,
   options: ResourceOptions & { table: string; ids: string },

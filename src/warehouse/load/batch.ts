@@ -1,4 +1,4 @@
-// Prepares a batch: decides which files are staged as they landed, which are coerced first, and which undeclared paths the
+// Prepares a batch: decides which files are staged as landed, which are coerced first, and which undeclared paths the
 // schema includes.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { needsCoercion } from '../../catalog/inspection/inspect.ts'
@@ -12,10 +12,10 @@ import type { LoadablePage, LoadContext } from './load-input.ts'
 import { LoadFault } from './quarantine-reason.ts'
 import type { StageSource } from './stage.ts'
 
-/** True for records whose pages DuckDB reads as they landed. All other records are few, and are coerced first. */
+/** True for records whose pages DuckDB reads as landed. All other records are few, and are coerced first. */
 const isStagedAsLanded = (record: RecordType): boolean => record === conversation
 
-/** True if a path of the page differs only by case from one in `taken`: they cannot both be columns, so the later page is coerced. */
+/** True if a path of the page differs only by case from one in `taken`. They cannot both be columns, so the later page is coerced. */
 function clashes(taken: Map<string, string>, page: LoadablePage): boolean {
   const paths = Object.keys(page.head.notes.unknown)
   if (paths.some(path => (taken.get(path.toLowerCase()) ?? path) !== path)) return true
@@ -69,7 +69,7 @@ function addLanded(context: LoadContext, batch: Batch, page: LoadablePage, locat
     batch.sources.push({ ...freshness(context, batch.record, page), ...location, bodyBytes: head.bodyBytes })
 }
 
-/** Adds the issue of a listing that may be cut off, which is reported once, with the listing's last page. */
+/** Adds the issue of a possibly cut-off listing, which is reported once, with its last page. */
 const withCutOff = ({ head }: LoadablePage, record: RecordType, findings: PageFindings): PageFindings =>
   head.cutOff === undefined ? findings : { ...findings, issues: [...findings.issues, cutOffIssue(record, head.cutOff)] }
 
@@ -116,20 +116,20 @@ export function withQuarantined(found: CoercedPage, reasons: ReadonlyMap<number,
   }
 }
 
-/** True if a page cannot be staged as it landed. What was unknown to the older catalog that inspected it may be declared now. */
+/** True if a page cannot be staged as landed. Paths that were unknown when it was inspected may be declared now. */
 function mustBeCoerced({ record }: Batch, { head }: LoadablePage): boolean {
   const isOlder = head.catalogVersion !== CATALOG_VERSION
   // A refusal has no records, and may not be JSON.
   return !isStagedAsLanded(record) || (isOlder && head.facts?.returned !== 0) || needsCoercion(head.notes)
 }
 
-/** Pages that DuckDB reads itself and that may have changed on the disk since they were written. */
+/** Returns pages that DuckDB reads itself and that may have changed on the disk since they were written. */
 const unverifiedPages = ({ files }: Batch): LoadablePage[] =>
   files.filter(({ coerced, records, page }) => !coerced && records > 0 && !page.justLanded).map(({ page }) => page)
 
 type PageLocation = Pick<StageSource, 'file' | 'bundledPage'>
 
-/** Returns the file from which DuckDB reads each page, by the page's address. */
+/** Returns the file from which DuckDB reads each page, by page address. */
 async function locate(context: LoadContext, pages: readonly LoadablePage[]): Promise<Map<string, PageLocation>> {
   const files = await context.pageFiles(pages.map(({ address }) => address))
   return new Map(
@@ -139,7 +139,7 @@ async function locate(context: LoadContext, pages: readonly LoadablePage[]): Pro
   )
 }
 
-/** Decides for each page whether DuckDB reads it as it landed or its coerced copy. */
+/** Decides for each page whether DuckDB reads it as landed or reads its coerced copy. */
 export async function prepareBatch(
   context: LoadContext,
   record: RecordType,

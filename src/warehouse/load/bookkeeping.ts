@@ -142,7 +142,7 @@ async function advanceWindows(
   const windows = new Map<string, WindowProgress>(
     rows.map(row => [windowKey(row.agent_id, row.window_name), JSON.parse(row.progress) as WindowProgress]),
   )
-  /** The newest page of each window that has a `ts`, and the pages after it; their ranges end at the next page. */
+  /** For each window, the newest page with a `ts`, and the pages after it. Their ranges end at the next page. */
   const newest = new Map<string, LoadablePage[]>()
   for (const page of pages) {
     const fact = page.head.facts
@@ -171,7 +171,7 @@ async function advanceWindows(
   return ranges
 }
 
-/** Ends the ranges of the pages before this one that earlier batches loaded: the newest with conversations, and those after it. */
+/** Ends the ranges of earlier batches' pages before this one: the newest page with conversations, and those after it. */
 async function endStoredPages(
   writer: Writer,
   workspaceId: string,

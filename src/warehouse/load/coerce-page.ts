@@ -1,5 +1,5 @@
-// The tolerant path of loading: splits a page whose records cannot be staged as they are, and coerces each record to declared types. The
-// batch writes them to temporary files that the same SQL reads.
+// The tolerant path of loading: splits a page whose records cannot be staged as landed, and coerces each record to the
+// declared types. The batch writes them to temporary files that the same SQL reads.
 
 import { isUtf8 } from 'node:buffer'
 import { coerceRecord, type Issue } from '../../catalog/inspection/coerce.ts'
@@ -16,13 +16,13 @@ export interface CoercedRecordText {
   json: string
 }
 
-/** An element that cannot be loaded: its position in the page, from 1, and why. */
+/** An element that cannot be loaded: its position in the page, from 1, and the reason. */
 export interface Unreadable {
   element: number
   reason: string
 }
 
-/** A page record by record: those that can be staged, those that cannot be read, and the findings in them. */
+/** A page record by record: records that can be staged, elements that cannot be read, and the findings. */
 export interface CoercedPage {
   records: CoercedRecordText[]
   unreadable: Unreadable[]
@@ -33,7 +33,7 @@ export interface CoercedPage {
 const RECORD_PATH = '(record)'
 
 interface RecordText {
-  /** Key of the list that holds the record. */
+  /** Key of the list that contains the record. */
   list: string
   text: string
 }
@@ -46,7 +46,7 @@ function recordTexts(record: RecordType, body: Uint8Array): RecordText[] {
 
 /** Returns the bytes of the record at position `element` (from 1) as they landed; undefined if the page has none there. */
 export function landedRecord(record: RecordType, body: Uint8Array, element: number): Uint8Array | undefined {
-  // One character per byte, so any bytes come out unchanged.
+  // One character per byte preserves any bytes.
   const text = Buffer.from(body).toString('latin1')
   const found = elementTexts(text.slice(text.indexOf('{')), envelopeOf(record))[element - 1]
   return found === undefined ? undefined : Buffer.from(found, 'latin1')
@@ -55,7 +55,7 @@ export function landedRecord(record: RecordType, body: Uint8Array, element: numb
 type Coerced = Pick<CoercedRecordText, 'json'> & Pick<CoercedPage, 'issues' | 'drift'>
 type Rejected = { reason: string; issue: Issue }
 
-/** Returns the reason why an id cannot be used, else null. An id is never coerced: two ids that became equal would be one conversation. */
+/** Returns why an id cannot be used, or null. Ids are never coerced: two ids that became equal would be one conversation. */
 function idFault(record: RecordType, { value, faults }: ReadExactly, replaced: boolean): string | null {
   const { key } = record.id
   if (faults.some(({ path, fault }) => fault === 'lone surrogate' && path.length === 1 && path[0] === key))
@@ -79,7 +79,7 @@ function rejectedWithoutId(record: RecordType, value: unknown): Rejected {
   }
 }
 
-/** `replaced`: U+FFFD in the text may stand for bytes that are not UTF-8. */
+/** Coerces one record. `replaced`: U+FFFD in the text may stand for bytes that are not UTF-8. */
 function coerceText(
   record: RecordType,
   { list, text }: RecordText,
@@ -106,8 +106,8 @@ function coerceText(
 }
 
 /**
- * Coerces the records of a page, or those at the positions in `only`. `starredIds`: as in the page's head. Never throws because of a
- * record's content.
+ * Coerces the records of a page, or those at the positions in `only`. `starredIds` comes from the page's head. Never
+ * throws because of a record's content.
  */
 export function coercePage(
   record: RecordType,
@@ -126,14 +126,14 @@ export function coercePage(
       continue
     }
     all.records.push({ element, json: one.json })
-    // Not spread into `push`: a record may hold more unknown keys than a call takes arguments.
+    // Not spread into `push`: a record may have more unknown keys than a call may have arguments.
     for (const issue of one.issues) all.issues.push(issue)
     for (const drift of one.drift) all.drift.push(drift)
   }
   return all
 }
 
-/** Calls `each` with the start of every member or element of the container at `at`; `each` returns the end of that one. */
+/** Calls `each` with the start of every member or element of the container at `at`; `each` returns its end. */
 function walk(text: string, at: number, close: string, each: (start: number) => number): void {
   let next = skipSpace(text, at + 1)
   while (text[next] !== close) {
@@ -156,9 +156,9 @@ function elements(text: string, at: number): string[] {
 }
 
 /**
- * Texts of the elements of the top-level arrays under `keys`, one array after the other. An object counts as one element, any other value
- * as none. Of duplicate keys the last one counts, as for `JSON.parse`.
- * @throws SyntaxError where the body is not a JSON object; the message quotes nothing
+ * Returns the texts of the elements of the top-level arrays under `keys`, one array after the other. An object counts
+ * as one element, any other value as none. Of duplicate keys the last one counts, as for `JSON.parse`.
+ * @throws SyntaxError if the body is not a JSON object; the message quotes nothing
  */
 export function elementTexts(body: string, keys: readonly string[]): string[] {
   const arrays = new Map<string, string[]>()

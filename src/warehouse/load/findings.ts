@@ -1,5 +1,5 @@
-// Findings in pages and events: schema drift (`_drift`) and data issues (`_issues`), one row for each path. They hold paths, types and
-// counts, never a value or a key that may be one.
+// Findings in pages and events: schema drift (`_drift`) and data issues (`_issues`), one row per path. They contain
+// paths, types and counts, but no values and no keys that may be values.
 
 import { webhookEvent } from '../../catalog/events/event-records.ts'
 import type { Issue } from '../../catalog/inspection/coerce.ts'
@@ -19,7 +19,7 @@ export interface PageFindings {
   issues: (Issue & Counted)[]
 }
 
-/** Most undeclared keys of one object that are reported by name. More of them are data (such as ids), not fields. */
+/** Maximum number of undeclared keys of one object that are reported by name. More than that are data (such as ids), not fields. */
 const MOST_FIELDS = 50
 
 function counted<F extends object>(found: readonly F[], keyOf: (finding: F) => string): (F & Counted)[] {
@@ -35,7 +35,7 @@ function counted<F extends object>(found: readonly F[], keyOf: (finding: F) => s
 
 const prefixOf = (path: string): string => path.slice(0, path.lastIndexOf('.') + 1)
 
-/** Drift by path. More than MOST_FIELDS keys in one object are counted under one path, `ANY_KEY`. */
+/** Returns drift by path. More than MOST_FIELDS keys in one object are counted under one path, `ANY_KEY`. */
 function driftOf(found: readonly { path: string; seen: string; count?: number }[]): PageFindings['drift'] {
   const byPath = counted(found, ({ path }) => path)
   const beside = new Map<string, number>()
@@ -47,10 +47,10 @@ function driftOf(found: readonly { path: string; seen: string; count?: number }[
   return counted(reported, ({ path }) => path)
 }
 
-/** The issue of secrets that were removed before anything was written. It is not a fault of the data. */
+/** Issue about secrets that were removed before anything was written. It is not a fault of the data. */
 export const SECRET_REMOVED = 'secret removed'
 
-/** One issue for each path at which secrets were removed. */
+/** Returns one issue per path at which secrets were removed. */
 const removedSecrets = (removed: Readonly<Record<string, number>> | null | undefined): PageFindings['issues'] =>
   Object.entries(removed ?? {}).map(([path, count]) => ({
     path,
@@ -60,7 +60,7 @@ const removedSecrets = (removed: Readonly<Record<string, number>> | null | undef
     count,
   }))
 
-/** Findings of a page that is staged as it landed: those of its inspection. */
+/** Returns findings of a page that is staged as landed: those of its inspection. */
 export const inspectionFindings = (notes: PageNotes): PageFindings => ({
   drift: driftOf(
     Object.entries(notes.unknown).map(([path, { count, seen }]) => ({
@@ -73,7 +73,7 @@ export const inspectionFindings = (notes: PageNotes): PageFindings => ({
   issues: [...notes.unread, ...removedSecrets(notes.removed)],
 })
 
-/** Findings of coerced records, and secrets that were `removed` before they were stored. */
+/** Returns findings of coerced records, and of secrets that were `removed` before storage. */
 export const coercedFindings = (
   { issues, drift }: Pick<CoercedPage, 'issues' | 'drift'>,
   removed?: Readonly<Record<string, number>> | null,
@@ -82,7 +82,7 @@ export const coercedFindings = (
   issues: [...counted(issues, ({ path, issue }) => JSON.stringify([path, issue])), ...removedSecrets(removed)],
 })
 
-/** The path in `_issues` of a finding about a whole listing. */
+/** Path in `_issues` of a finding about a whole listing. */
 export const LISTING_PATH = '(listing)'
 
 /** Returns the issue of a listing that may be incomplete. */
@@ -95,8 +95,8 @@ export const cutOffIssue = (record: RecordType, why: string): Issue & Counted =>
 })
 
 /**
- * Adds findings of single files to a table, one row for each value of `key`. The example is the earliest page with this finding, in whatever
- * order pages are loaded: a replay gives the same one.
+ * Adds findings of single files to a table, one row per value of `key`. The example is the earliest page with this
+ * finding, regardless of the loading order, so that a replay gives the same one.
  */
 async function mergeInto(
   writer: Writer,
@@ -141,7 +141,7 @@ export async function writeFindings(
         ...{ ...file, ...finding, occurrences: count, first_seen: seenAt, last_seen: seenAt },
       }))
     })
-  // Unknown keys of a record type that expects them are not drift.
+  // A record type that expects unknown keys has no drift.
   if (record.extra !== 'rest')
     await mergeInto(
       writer,
@@ -155,18 +155,18 @@ export async function writeFindings(
   )
 }
 
-/** A segment of the spool with lines that cannot be read any more. */
+/** A segment of the spool with lines that are no longer readable. */
 interface ReportedDamage {
   /** The segment's name. */
   segment: string
   begunMs: number
   lines: number
   bytes: number
-  /** The file that keeps the damaged lines, as the spool names it. */
+  /** Name of the file that keeps the damaged lines, as in the spool. */
   file: string
 }
 
-/** Adds one row to `_issues` for a damaged segment, however often it is reported. The row quotes no content: damaged bytes may be anything. */
+/** Adds one row to `_issues` for a damaged segment, however often it is reported. It quotes none of the damaged bytes. */
 export async function recordDamage(
   { writer, workspaceId }: { writer: Writer; workspaceId: string },
   { segment, begunMs, lines, bytes, file }: ReportedDamage,

@@ -1,4 +1,4 @@
-// The input of loading: landed pages, and the context of a workspace. The heads of landed pages have this shape.
+// The input of loading: landed pages, whose heads have this shape, and the context of a workspace.
 import type { PageNotes } from '../../catalog/inspection/inspect.ts'
 import type { Stream } from '../../catalog/resources/resources.ts'
 import type { PageFacts } from '../../core/planning/windows.ts'
@@ -6,20 +6,20 @@ import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../core/
 import type { Writer } from '../connection.ts'
 
 export interface LoadablePage {
-  /** The page's address in the landing: its name in `_loads` and in errors. */
+  /** Address of the page in the landing: its name in `_loads` and in errors. */
   address: string
-  /** This process has just written it, so its checksum need not be verified. */
+  /** True if this process has just written the page, so that its checksum need not be verified. */
   justLanded?: boolean
   head: {
     catalogVersion: number
     place: { stream: Stream; agentId: string | null; window: string; sequence: number }
-    /** The id in the path of a resource's request. */
+    /** Id in the path of a resource's request. */
     requestedId?: string
     requestedAgentId?: string
     answeredBy?: readonly string[]
-    /** The agent that the answer reports as gone. */
+    /** Agent that the answer reports as gone. */
     goneAgentId?: string
-    /** Ids of the page's records that the listing also has in its second list. */
+    /** Ids of the page's records that the listing's second list contains, too. */
     starredIds?: readonly string[]
     run: string
     status: number
@@ -29,9 +29,9 @@ export interface LoadablePage {
     bodyBytes: number
     packed?: { bytes: number; crc32: number }
     facts: PageFacts | null
-    /** The last page of a listing that is known to be complete. */
+    /** True for the last page of a listing that is known to be complete. */
     lastPage: boolean
-    /** On the last page of a listing: why it may be cut off. */
+    /** On the last page of a listing: reason why it may be cut off. */
     cutOff?: string
     usage: ReportedUsage | null
     bill?: ReportedBill
@@ -40,7 +40,7 @@ export interface LoadablePage {
   }
 }
 
-/** A file that holds bodies of pages. The landing's `PageFile` has this shape. */
+/** A file that contains bodies of pages. The landing's `PageFile` has this shape. */
 interface PageFile {
   uri: string
   addresses: readonly string[]
@@ -51,17 +51,17 @@ interface PageFile {
 export interface LoadContext {
   writer: Writer
   workspaceId: string
-  /** IANA name; days are days of this zone. */
+  /** IANA name of the time zone of days. */
   timeZone: string
-  /** How late the relational mirror may be, ms: a version is at least as fresh as its request minus this. */
+  /** Maximum lag of the relational mirror, ms: a version is at least as fresh as its request minus this. */
   mirrorLagMs: number
   /** Folder for coerced copies of pages. */
   temporaryFolder: string
-  /** Body of a landed page, for the tolerant path. */
+  /** Reads the body of a landed page, for the tolerant path. */
   readBody: (address: string) => Promise<Uint8Array>
-  /** The files from which DuckDB reads these pages; a file may hold several. */
+  /** Returns the files from which DuckDB reads these pages; a file may contain several. */
   pageFiles: (addresses: readonly string[]) => Promise<PageFile[]>
-  /** Fails where a body differs from what was written, which DuckDB does not notice. */
+  /** Fails if a body differs from the written one, which DuckDB does not notice. */
   verifyChecksums: (pages: readonly LoadablePage[]) => Promise<void>
   now: () => number
 }

@@ -1,12 +1,12 @@
-// Loads landed pages into tables, in one transaction for each batch of files.
+// Loads landed pages into tables, in one transaction per batch of files.
 //
 //   prepare the batch ─▶ stage ─▶ resolve versions ─▶ begin ─▶ observe ─▶ delete by number, insert rows and children
 //                     ─▶ reapply patches ─▶ bookkeeping ─▶ commit
 //
-// Set-based SQL over the files does the work; Node walks no record. The exception is a page in which inspection found wrong types: its
-// records are coerced one by one (the tolerant path), and the same SQL reads the coerced copy. A failing batch is halved until the page at
-// fault is found, which then takes the tolerant path. If it fails there too, it is halved until the records at fault are found, which are
-// quarantined. Only a fault that no record causes (a full disk, a corrupt file, a bug of ours) stops a window.
+// Set-based SQL over the files does the work; Node visits no record. The exception is a page in which inspection found wrong types:
+// its records are coerced one by one (the tolerant path), and the same SQL reads the coerced copy. A failing batch is halved until
+// the page at fault is found, which then takes the tolerant path. If it fails there too, it is halved until the records at fault are
+// found, which are quarantined. Only a fault that no record causes (a full disk, a corrupt file, a bug of ours) stops a window.
 import { RECORD_OF, type Stream } from '../../catalog/resources/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { type ConvohouseError, isCode } from '../../core/errors.ts'
@@ -28,7 +28,7 @@ import { mergeOptions, stageRecords, writeRecords } from './write-records.ts'
 export interface LoadResult {
   files: number
   records: number
-  /** Pages that took the tolerant path. */
+  /** Number of pages that took the tolerant path. */
   coerced: number
   quarantined: number
 }
@@ -59,15 +59,15 @@ export async function loadPages(context: LoadContext, pages: readonly LoadablePa
   return result
 }
 
-/** Windows with a page that could not be loaded, and its error. */
+/** Windows with a page that could not be loaded, and the error. */
 type Stopped = Map<string, ConvohouseError>
 
 const windowOf = ({ head }: LoadablePage): string => JSON.stringify([head.place.agentId, head.place.window])
 
 /**
- * Loads pages as one batch; if that fails, as two halves, down to the page at fault, which takes the tolerant path. If that page
- * cannot be loaded at all, the later pages of its window wait for it, since a finished window covers what its pages
- * hold; all other pages are loaded.
+ * Loads pages as one batch. If that fails, loads two halves, down to the page at fault, which takes the tolerant path.
+ * If that page cannot be loaded at all, the later pages of its window wait, since a finished window covers all its
+ * pages; all other pages are loaded.
  */
 async function loadHalving(
   context: LoadContext,
@@ -96,17 +96,17 @@ async function loadHalving(
   }
 }
 
-/** A disk that refuses writes would refuse every page, so no page is to blame. */
+/** Rethrows a disk's refusal of writes, since it would affect every page and no page is to blame. */
 function throwDiskRefusal(context: LoadContext, fault: unknown): void {
   const refusal = warehouseFault(context.temporaryFolder, fault)
   if (isCode(fault, 'HOME_UNUSABLE')) throw fault
   if (refusal) throw refusal
 }
 
-/** Thrown to roll a rehearsal back. */
+/** Thrown to roll back a rehearsal. */
 const REHEARSED = new Error('rehearsed')
 
-/** Loads a batch in one transaction; a rehearsal throws REHEARSED instead, and changes nothing. */
+/** Loads a batch in one transaction. A rehearsal throws REHEARSED instead and changes nothing. */
 async function loadBatch(context: LoadContext, batch: Batch, rehearsal = false): Promise<LoadResult> {
   const { writer } = context
   const options = mergeOptions(context, batch)
@@ -163,7 +163,7 @@ async function batchOfCoerced(
 
 /**
  * Loads one page from its coerced records. If that fails, finds the records at fault, quarantines them and loads all
- * others. @throws a fault that no record causes
+ * others. @throws faults that no record causes
  */
 async function loadCoerced(context: LoadContext, record: RecordType, page: LoadablePage): Promise<LoadResult> {
   const found = await readCoerced(context, record, page)
@@ -190,11 +190,11 @@ interface Search {
   records: readonly CoercedRecordText[]
   /** Loads these records and rolls back. @returns the error, or null */
   rehearse: (records: readonly CoercedRecordText[]) => Promise<unknown>
-  /** Columns that a reason may name. */
+  /** Column names that a reason may contain. */
   columns: ReadonlySet<string>
 }
 
-/** Finds the records that cannot be loaded, and why, by halving until each is alone. @throws a fault that no record causes */
+/** Finds the records that cannot be loaded, with reasons, by halving down to single records. @throws faults that no record causes */
 async function searchUnloadable(search: Search): Promise<Unreadable[]> {
   const { records, rehearse, columns } = search
   const [first] = records
@@ -213,7 +213,7 @@ async function searchUnloadable(search: Search): Promise<Unreadable[]> {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Fields whose change does not count: the record's version, and fields that nobody analyzes (times of looking at it, pending states). */
+/** Fields whose changes are ignored: the record's version, and fields that nobody analyzes (view times, pending states). */
 export const NOT_ANALYZED: ReadonlySet<string> = new Set(
   'lastModified lastViewed funnelLastEvaluated pendingAiReplyAt isTyping'.split(' '),
 )
@@ -230,7 +230,7 @@ async function recordsIn({ readBody }: LoadContext, address: string): Promise<Ma
   return new Map(data.flatMap(record => (record?.ID == null ? [] : [[String(record.ID), record] as const])))
 }
 
-/** Landed pages that may hold the last export before $before of conversations in $ids: it does not distinguish pages of one millisecond. */
+/** Pages that may contain the last export before $before of conversations in $ids, to the millisecond. */
 const PREVIOUS = `SELECT file, list(id) AS ids FROM (
     SELECT r.file, o.conversation_id AS id FROM conversation_observations o JOIN _requests r
       ON r.workspace_id = o.workspace_id AND r.agent_id = o.agent_id AND r.sent_at = o.observed_at AND r.kind = o.kind
@@ -240,8 +240,8 @@ const PREVIOUS = `SELECT file, list(id) AS ids FROM (
   GROUP BY file ORDER BY file`
 
 /**
- * Stores what the measured refreshes in a page have found, in the transaction that loads it: each record is compared with the conversation's
- * export before it. Only landed pages are compared, never rows, so that a replay finds the same, in whatever order it applies exports and events.
+ * Stores the results of a page's measured refreshes, in the transaction that loads it: each record is compared with the conversation's
+ * previous export. Only landed pages are compared, never rows, so that a replay finds the same in any order of exports and events.
  */
 async function storeFindings(context: LoadContext, { address, head }: LoadablePage): Promise<void> {
   const { writer, workspaceId: workspace } = context
@@ -252,7 +252,7 @@ async function storeFindings(context: LoadContext, { address, head }: LoadablePa
   const previous = await writer.rows<{ file: string; ids: string[] }>(PREVIOUS, { workspace, agent, before, ids })
   const found = new Map<string, string[]>()
   for (const { file, ids } of previous) {
-    // Retention may have removed the earlier page: then nothing can be compared.
+    // If retention has removed the earlier page, there is nothing to compare.
     const records = await recordsIn(context, file).catch(() => new Map<string, Json>())
     for (const id of ids) if (records.has(id)) found.set(id, changedKeys(records.get(id)!, refreshed.get(id)!))
   }

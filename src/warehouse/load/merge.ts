@@ -1,8 +1,8 @@
 // Merges the stage into the tables: the newest version of each record wins, in any order of arrival.
 //
-// No MERGE and no primary key: delete and insert was the fastest at every size (an INSERT OR REPLACE with a key took 19 s
-// for what this does in 2.5). The cost of deletes grows with the tables, so rows are deleted by number (`_record`), and
-// only those of records that were stored before, of which the first load of a window has almost none.
+// No MERGE and no primary key: delete and insert was the fastest at every size (an INSERT OR REPLACE with a key took 19
+// s instead of 2.5). The cost of deletes grows with the tables, so rows are deleted by number (`_record`), and only for
+// records that were stored before, of which the first load of a window has almost none.
 
 import { tablesOf } from '../../catalog/ddl.ts'
 import { childColumns, childSelect, keyItems, mayHaveRows, recordItems } from '../../catalog/extraction.ts'
@@ -24,8 +24,8 @@ export interface MergeOptions {
 const storedKey = (layout: Layout): string => (layout.record.perAgent ? 'c.agent_id' : "''")
 
 /**
- * Finds staged records that a newer one supersedes, staged or stored. The staged versions of a record are compared in one order:
- * by their own last change if all of them have one, else by how fresh they are.
+ * Finds staged records that a newer record supersedes, staged or stored. Staged versions of a record are ordered by
+ * their own last change if all of them have one, else by freshness.
  */
 async function findSuperseded(writer: Writer, { layout, workspaceId }: MergeOptions): Promise<void> {
   await writer.run(`CREATE OR REPLACE TEMP TABLE superseded AS
@@ -53,15 +53,15 @@ async function deleteReplaced(writer: Writer, { layout, workspaceId }: MergeOpti
     )
     return
   }
-  // A join: IN (SELECT ...) is a semi-join, which probed its hash table for every row instead of those that a Bloom filter
-  // let through. With four million child rows the semi-join took 15 ms, the join 8, a list of numbers 37.
+  // A join is faster here: IN (SELECT ...) becomes a semi-join, which probed its hash table for every row instead of those
+  // that a Bloom filter let through. With four million child rows the semi-join took 15 ms, the join 8, a list of numbers 37.
   for (const table of [record.table, ...children.map(child => child.table)])
     await writer.run(`DELETE FROM ${table} t USING stored s WHERE t._record = s._record AND s.wins`)
 }
 
 /**
- * Returns the child tables that the staged records may have rows of. Planning an INSERT takes four milliseconds, and a few
- * records have rows of few of the eighteen child tables of conversations: this query halved the time of loading one.
+ * Returns the child tables that the staged records may have rows of. Planning an INSERT takes four milliseconds, and a
+ * few records have rows in few of the eighteen child tables. This query halved the time of loading one.
  */
 async function childrenWithRows(writer: Writer, { children }: Layout): Promise<ChildTable[]> {
   if (children.length === 0) return []
@@ -92,7 +92,7 @@ async function insertRows(
     ...(!record.fact && {
       _complete: 'true',
       _base_modified: modified,
-      // The mark is cleared only by a request that was sent later than the change plus the mirror's lag.
+      // Only a request sent later than the change plus the mirror's lag clears the mark.
       _changed_at: replaces ? 'b._changed_at' : 'NULL::TIMESTAMPTZ',
       _dirty_since: replaces ? 'CASE WHEN b._changed_at >= s."__as_of" THEN b._changed_at END' : 'NULL::TIMESTAMPTZ',
     }),
@@ -100,7 +100,7 @@ async function insertRows(
   }
   const names = [...layout.key, ...own, 'extra', ...Object.keys(bookkeeping)]
   const selected = [...keyItems(layout, workspaceId), ...recordItems(layout, unknown), ...Object.values(bookkeeping)]
-  // No join where nothing is replaced: even an empty one of such wide rows took a quarter of the time of writing a few rows.
+  // No join if nothing is replaced: even an empty join of such wide rows took a quarter of the time of writing a few rows.
   const stored = replaces ? ` LEFT JOIN stored b ON b.agent_id = ${agent} AND b.id = s.${quoteName(record.id.key)}` : ''
   await writer.run(
     `INSERT INTO ${record.table} (${names.join(', ')}) SELECT ${selected.join(', ')} FROM ${STAGE} s${stored}`,
@@ -112,13 +112,13 @@ async function insertRows(
 }
 
 export interface ResolvedVersions {
-  /** Staged records that are dropped for an equal or newer version. */
+  /** Number of staged records that are dropped for an equal or newer version. */
   superseded: number
-  /** Stored records that a staged one replaces. */
+  /** Number of stored records that a staged one replaces. */
   replaced: number
 }
 
-/** Resolves which of the staged records stay, before the transaction that writes them begins. */
+/** Decides which staged records to keep, before the transaction that writes them begins. */
 export async function resolveVersions(writer: Writer, options: MergeOptions): Promise<ResolvedVersions> {
   await findSuperseded(writer, options)
   const [counts] = await writer.rows<ResolvedVersions>(
@@ -128,8 +128,8 @@ export async function resolveVersions(writer: Writer, options: MergeOptions): Pr
 }
 
 /**
- * Deletes superseded records from the stage and writes the others, inside the caller's transaction. Logs superseded ones too: their
- * stored rows may get other patches or marks in the same transaction.
+ * Deletes superseded records from the stage and writes the others, inside the caller's transaction. Logs superseded
+ * ones too, since their stored rows may get other patches or marks in the same transaction.
  */
 export async function mergeStage(
   writer: Writer,
@@ -156,7 +156,7 @@ export async function lastNumber(writer: Writer, layout: Layout, schema?: string
   return Number(row!.last)
 }
 
-/** SELECT list of a table's rows with numbers after `last`, which is 0 for a table without numbers. */
+/** Returns the SELECT list of a table's rows with numbers after `last`, which is 0 for a table without numbers. */
 export const renumbered = (last: number): string => (last === 0 ? '*' : `* REPLACE (_record + ${last} AS _record)`)
 
 /** Returns the layout that table `name` belongs to, if its records are numbered. */

@@ -1,5 +1,5 @@
-// Marks records that the vendor no longer has: their rows stay, with the time since when they are missing. The evidence of each answer is
-// stored in `_absences`, and the marks derive from all evidence, so it does not matter whether a row or the answer was loaded first.
+// Marks records that the vendor no longer has: their rows stay, with the time since when they are missing. The evidence of each answer
+// is stored in `_absences`. The marks derive from all evidence, so it does not matter whether a row or the answer was loaded first.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { layoutOf, quoteText, sameKey } from '../../catalog/layout.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
@@ -11,7 +11,7 @@ import { iso, type Row, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 import type { LoadablePage, LoadContext } from './load-input.ts'
 
-/** When the listing that ends with this page began; null if pages of it are missing, as after a kill while it landed. */
+/** Returns when the listing ending with this page began; null if some pages are missing, as after a kill. */
 function begunMs(pages: readonly LoadablePage[], { head }: LoadablePage): number | null {
   const { stream, window, sequence } = head.place
   const sameListing = pages.filter(({ head: { place } }) => place.stream === stream && place.window === window)
@@ -29,7 +29,7 @@ function absencesOf(pages: readonly LoadablePage[], page: LoadablePage, mirrorLa
   return resource ? absencesOfResource(resource, pages, page) : []
 }
 
-/** Conversations that were requested by id and not returned. */
+/** Returns conversations that were requested by id and not returned. */
 function unansweredIds(facts: PageFacts, sentMs: number, mirrorLagMs: number): Absence[] {
   const unanswered = unansweredOf(facts)
   const [gone, notExportable] = [new Set(unanswered.gone), new Set(unanswered.notExportable)]
@@ -49,7 +49,7 @@ function absencesOfResource(resource: DeclaredResource, pages: readonly Loadable
   if (resource.absence === 'never') return []
   if (resource.absence === 'not found') {
     if (status !== 404 || id === undefined) return []
-    // If the vendor does not have the id, it does not have the id's children either.
+    // If the vendor lacks the id, it lacks the id's children, too.
     const children = childrenOf(resource).map(({ record }) => ({ record: record.table, owner: id, id: null }))
     return [{ record: table, owner: requestedAgentId, id }, ...children].map(absence => ({
       ...absence,
@@ -57,7 +57,7 @@ function absencesOfResource(resource: DeclaredResource, pages: readonly Loadable
     }))
   }
   const beforeMs = lastPage ? begunMs(pages, page) : null
-  // Only a complete list proves that a record it lacks is gone.
+  // Only a complete list proves that an absent record is gone.
   if (beforeMs === null) return []
   const owners = resource.listedBy ? (answeredBy ?? []) : [resource.parent === null ? '' : id]
   return owners.flatMap(owner => (owner === undefined ? [] : [{ record: table, owner, id: null, beforeMs }]))
@@ -72,8 +72,8 @@ const absenceRows = ({ workspaceId, mirrorLagMs }: LoadContext, pages: readonly 
   )
 
 /**
- * Marks the rows of a resource and of its children, inside the caller's transaction: each as missing since the first absence after it was last
- * returned, or since its parent went missing. These tables are small.
+ * Marks the rows of a resource and its children, inside the caller's transaction. A row is missing since the first
+ * absence after it was last returned, or since its parent went missing. These tables are small.
  */
 export async function markResource(writer: Writer, workspaceId: string, resource: DeclaredResource): Promise<void> {
   await markRows(writer, workspaceId, resource)
@@ -107,7 +107,7 @@ async function markRows(writer: Writer, workspaceId: string, resource: DeclaredR
   )
 }
 
-/** Marks those of `keys`, an SQL relation of (agent_id, conversation_id), that answers lacked; inside the caller's transaction. */
+/** Marks those of `keys`, a relation of (agent_id, conversation_id), that answers lacked. Runs inside the caller's transaction. */
 export async function markUnanswered(writer: Writer, workspaceId: string, keys: string): Promise<void> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   await writer.run(`CREATE OR REPLACE TEMP TABLE absent AS
@@ -123,8 +123,8 @@ export async function markUnanswered(writer: Writer, workspaceId: string, keys: 
 }
 
 /**
- * Records the absences in a batch's pages, and marks rows, inside the caller's transaction, after the batch's records are written.
- * `staged`: whether the batch had records, whose keys are in `incoming`.
+ * Records the absences in a batch's pages and marks rows, inside the caller's transaction and after the batch's records
+ * are written. `staged`: the batch had records, whose keys are in `incoming`.
  */
 export async function markMissing(
   context: LoadContext,

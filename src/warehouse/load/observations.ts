@@ -1,5 +1,5 @@
-// Stores every observation of a conversation, whether or not its version wins. Changes and spend by day derive from these rows, so they do
-// not depend on the order of arrival.
+// Stores every observation of a conversation, whether or not its version wins. Changes and spend by day derive from
+// these rows, so they do not depend on the order of arrival.
 
 import { keyItems } from '../../catalog/extraction.ts'
 import { coerceRecord } from '../../catalog/inspection/coerce.ts'
@@ -11,7 +11,7 @@ import { OBSERVATIONS } from '../changes/published-tables.ts'
 import { iso, type Writer } from '../connection.ts'
 import { STAGE } from './stage.ts'
 
-/** Columns of the conversation that an observation has. */
+/** Columns of the conversation that an observation has, too. */
 const OBSERVED = [
   'state',
   'stage',
@@ -33,7 +33,7 @@ const OBSERVED = [
 
 const observedColumns = ({ columns }: Layout) => OBSERVED.map(name => columns.find(column => column.name === name)!)
 
-/** Appends an observation for each staged record; called before any of them is dropped. */
+/** Appends an observation for each staged record; must run before any of them is dropped. */
 export async function observeExports(writer: Writer, options: { layout: Layout; workspaceId: string }): Promise<void> {
   const { layout, workspaceId } = options
   const columns = observedColumns(layout)
@@ -50,17 +50,17 @@ export async function observeExports(writer: Writer, options: { layout: Layout; 
 const logObservations = (writer: Writer, keys: string): Promise<void> =>
   logChanges(writer, { table: OBSERVATIONS.table, keys, areNew: true })
 
-/** The state of a conversation that an event carries. */
+/** The state of a conversation according to an event. */
 interface EventSighting {
   agentId: string
   conversationId: string
   /** The part of the record that the event carries. */
   values: Readonly<Record<string, unknown>>
-  /** When the event happened, ms. */
+  /** Time when the event happened, ms. */
   observedMs: number
   /** The carried `lastModified`, ms; null if it carried none. */
   modifiedMs: number | null
-  /** Writes its values as JSON. */
+  /** Writes the values as JSON. */
   write: (value: unknown) => string
 }
 

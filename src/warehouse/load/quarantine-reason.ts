@@ -1,5 +1,5 @@
-// Tells why something could not be loaded, without values. The messages of DuckDB and JSON.parse quote the value at fault, so only
-// the error's class is kept, and the column if the catalog declares it.
+// Explains why something could not be loaded, without values. The messages of DuckDB and JSON.parse quote the value at
+// fault, so only the error's class is kept, and the column if the catalog declares it.
 
 import { tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
@@ -7,19 +7,19 @@ import type { RecordType } from '../../catalog/shape.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { isOutOfMemory } from '../fault.ts'
 
-/** DuckDB's classes of errors about a record's content. */
+/** Matches DuckDB's classes of errors about a record's content. */
 const ABOUT_A_RECORD =
   /^(Conversion|Invalid Input|Out of Range|Constraint|Mismatch Type|Invalid type|Object Size) Error/i
 
-/** Classes whose messages name files, sizes and settings, never values. */
+/** Matches classes whose messages name files, sizes and settings, never values. */
 const ABOUT_THE_MACHINE = /^(IO|Out of Memory|Permission|Interrupt|Fatal|INTERNAL) Error/i
 
 const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 
-/** From this size of its JSON, a single record may exceed the memory limit. */
+/** From this size of its JSON on, a single record may exceed the memory limit. */
 const LARGE_RECORD_BYTES = 16 * 1024 * 1024
 
-/** A fault that our own code found: its message holds no value. */
+/** A fault that our own code found; its message contains no value. */
 export class LoadFault extends Error {}
 
 const messageOf = (error: unknown): string => String((error as Error)?.message ?? error)
@@ -52,11 +52,11 @@ function safeCause(error: unknown): Error {
 /** True if a smaller batch may succeed. */
 export const isAboutRecords = (error: unknown): boolean => ABOUT_A_RECORD.test(messageOf(error)) || isOutOfMemory(error)
 
-/** True if this record alone is at fault. A lack of memory is no fault of a small record: other work has taken the memory. */
+/** True if this record alone is at fault. A lack of memory is no fault of a small record, since other work has taken the memory. */
 export const isAboutThisRecord = (error: unknown, bytes: number): boolean =>
   ABOUT_A_RECORD.test(messageOf(error)) || (isOutOfMemory(error) && bytes >= LARGE_RECORD_BYTES)
 
-/** Column names that a reason may contain: those of the record type's tables. */
+/** Returns the column names that a reason may contain: those of the record type's tables. */
 export const columnsOf = (record: RecordType): ReadonlySet<string> =>
   new Set(tablesOf(layoutOf(record)).flatMap(table => table.columns.map(column => column.name)))
 

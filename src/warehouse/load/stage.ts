@@ -1,5 +1,5 @@
-// Reads landed pages straight from their files into one temporary table, the stage, with the record's fields as columns. The stage
-// is filled, and versions are resolved, before the transaction that writes the warehouse begins.
+// Reads landed pages directly from their files into one temporary table, the stage, with the record's fields as
+// columns. It is filled, and versions are resolved, before the transaction that writes the warehouse begins.
 
 import type { UnknownTree } from '../../catalog/inspection/unknown-fields.ts'
 import { layoutOf, quoteName, quoteText } from '../../catalog/layout.ts'
@@ -12,13 +12,13 @@ import { isAboutRecords } from './quarantine-reason.ts'
 /** A file to stage: the landed page itself, or a coerced copy. */
 export interface StageSource {
   file: string
-  /** The page of this source, if the file is a bundle. */
+  /** Name of this source's page, if the file is a bundle. */
   bundledPage?: string
   agentId: string | null
-  /** At least this fresh: the request's time on the server's clock minus the mirror's lag, ms. */
+  /** Minimum freshness: the request's time on the server's clock minus the mirror's lag, ms. */
   asOfMs: number
   fetchedMs: number
-  /** Kind of its window; null for a listing. */
+  /** Kind of the window; null for a listing. */
   kind: WindowKind | null
   bodyBytes: number
 }
@@ -28,11 +28,11 @@ const MAXIMUM_OBJECT_BYTES = 16 * 1024 * 1024
 
 const text = (value: string | null): string => `${value === null ? 'NULL' : quoteText(value)}::VARCHAR`
 
-/** Returns a source without its records, as an SQL struct. */
+/** Returns an SQL struct with the source's fields except its records. */
 const sourceStruct = ({ agentId, asOfMs, fetchedMs, kind }: StageSource, id: number): string =>
   `{id: ${id}, agent_id: ${text(agentId)}, as_of: TIMESTAMPTZ '${iso(asOfMs)}', fetched_at: TIMESTAMPTZ '${iso(fetchedMs)}', kind: ${text(kind)}}`
 
-/** The staged records. */
+/** Table with the staged records. */
 export const STAGE = 'stage'
 
 /** Fills the stage. @throws DuckDB's own error if a file cannot be read with this schema */
@@ -54,24 +54,24 @@ export async function fillStage(
     const options = `format = '${format}', maximum_object_size = ${objectBytes}`
     const ofFiles = `SELECT filename AS page, data FROM read_json([${paths(alone)}], ${options}, filename = true,
       columns = {data: ${quoteText(records)}}) WHERE data IS NOT NULL`
-    // A bundle may hold pages of other batches, and a page may be in two bundles.
+    // A bundle may contain pages of other batches, and a page may be in two bundles.
     const ofBundles = `SELECT concat(filename, chr(10), _page) AS page, _body.data AS data FROM read_json([${paths(bundled)}], ${options}, filename = true,
       columns = {_page: 'VARCHAR', _body: ${quoteText(`STRUCT(data ${records})`)}}) WHERE page IN (${keys.join(', ')}) AND _body.data IS NOT NULL`
     return [...(alone.length > 0 ? [ofFiles] : []), ...(bundled.length > 0 ? [ofBundles] : [])].join(' UNION ALL ')
   }
-  // The map is looked up once per page, before its records are unnested: a join would copy the wide rows once more.
+  // The map is looked up once per page, before records are unnested; a join would copy the wide rows again.
   const staged = (format: 'newline_delimited' | 'unstructured') => `CREATE OR REPLACE TEMP TABLE ${STAGE} AS
     SELECT f.id AS "__file", f.agent_id AS "__agent", f.as_of AS "__as_of", f.fetched_at AS "__fetched", f.kind AS "__kind", "__element", d.* FROM (
       SELECT (MAP {${facts.join(', ')}})[page] AS f, generate_subscripts(data, 1) AS "__element", unnest(data) AS d FROM (${pages(format)}))`
-  // Reading line by line takes a fifth less time than finding the end of a value by its braces and strings. A body with line feeds
-  // is refused, never misread: its first line is not a complete value.
+  // Reading line by line takes a fifth less time than finding the end of a value by braces and strings. A body with
+  // line feeds is refused, never misread, since its first line is not a complete value.
   await writer.run(staged('newline_delimited')).catch(fault => {
     if (!isAboutRecords(fault)) throw fault
     return writer.run(staged('unstructured'))
   })
 }
 
-/** Fills `incoming` with the keys and versions of the staged records, one narrow row for each. */
+/** Fills `incoming` with the keys and versions of the staged records, one narrow row each. */
 export async function fillIncoming(writer: Writer, record: RecordType): Promise<void> {
   const layout = layoutOf(record)
   const agent = record.perAgent ? '"__agent"' : "''"

@@ -1,4 +1,4 @@
-// The time zone of a workspace's days: stored with its rows (`_workspaces`), which are updated when the configuration changes.
+// The time zone of a workspace's days. It is stored with the rows (`_workspaces`), which are updated when the configuration changes.
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { beginEpoch } from '../changes/log-changes.ts'

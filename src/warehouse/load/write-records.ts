@@ -22,7 +22,7 @@ export function mergeOptions(context: LoadContext, batch: Batch): MergeOptions {
   }
 }
 
-/** Stages a batch and resolves which records stay; null if it has no records. Runs before the transaction begins. */
+/** Stages a batch and decides which records to keep; null if it has none. Runs before the transaction begins. */
 export async function stageRecords(
   writer: Writer,
   batch: Batch,

@@ -1,5 +1,5 @@
-// Creates the tables of a new warehouse: those of `sql/meta`, of the catalog and of the marts. A warehouse of the same layout gets the columns,
-// tables and views that it lacks. One of another layout is refused before anything is changed.
+// Creates the tables of a new warehouse: those of `sql/meta`, the catalog and the marts. A warehouse of the same layout
+// gets missing columns, tables and views. One of another layout is refused before any change.
 import { createHash } from 'node:crypto'
 import { migrate as migrateTable, type Table, tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
@@ -11,12 +11,12 @@ import { marts } from '../marts/declarations.ts'
 import { createMarts } from '../marts/mart-tables.ts'
 import { sqlFiles } from '../sql-files.ts'
 
-/** Incremented by every change that a warehouse cannot get while it is opened: of `sql/meta`, or of the type of a column. */
+/** Incremented by every change that cannot be applied when a warehouse is opened: of `sql/meta`, or of a column's type. */
 export const LAYOUT = 1
 
 type ReadRows = <R>(sql: string) => Promise<R[]>
 
-/** Returns the layout of a warehouse; null for a new file; 0 for one that has tables and does not say. */
+/** Returns the layout of a warehouse; null for a new file; 0 if it has tables but no layout number. */
 async function layoutOfFile(rows: ReadRows): Promise<number | null> {
   const [found] = await rows<{ any: boolean; known: boolean | null }>(
     `SELECT count(*) > 0 AS any, bool_or(table_name = '_layout') AS known FROM duckdb_tables()
@@ -28,7 +28,7 @@ async function layoutOfFile(rows: ReadRows): Promise<number | null> {
   return row?.number ?? 0
 }
 
-/** @returns whether the file is new. @throws WAREHOUSE_LAYOUT if the warehouse has not the layout of this version */
+/** Checks the layout. @returns true if the file is new @throws WAREHOUSE_LAYOUT if its layout differs from this version's */
 export async function expectLayout(rows: ReadRows, file: string): Promise<boolean> {
   const found = await layoutOfFile(rows)
   if (found === null || found === LAYOUT) return found === null
@@ -49,7 +49,7 @@ async function columnsByTable(writer: Writer): Promise<Map<string, Set<string>>>
 
 const catalogTables = (): Table[] => RECORD_TYPES.flatMap(record => tablesOf(layoutOf(record)))
 
-/** Returns the hash of everything that an opening creates besides the files of `sql/meta`. */
+/** Returns the hash of everything that opening creates besides the files of `sql/meta`. */
 const definition = (): string =>
   createHash('sha256')
     .update(
@@ -58,18 +58,18 @@ const definition = (): string =>
     .digest('hex')
     .slice(0, 16)
 
-/** True where this version, or one that creates the same, opened the warehouse last. */
+/** True if this version, or one that creates the same, opened the warehouse last. */
 async function isComplete(writer: Writer): Promise<boolean> {
   const [stored] = await writer.rows<{ definition: string }>('SELECT definition FROM _layout')
   return stored?.definition === definition()
 }
 
-/** Creates the catalog's tables, or adds the columns that they lack. @returns whether anything was missing */
+/** Creates the catalog's tables, or adds missing columns. @returns true if anything was missing */
 async function completeCatalog(writer: Writer, isNew: boolean): Promise<boolean> {
   // Skipped for a new file: listing all columns takes 40 ms, a good part of opening.
   const existing = isNew ? new Map<string, Set<string>>() : await columnsByTable(writer)
   const statements = catalogTables().flatMap(table => migrateTable(table, existing.get(table.name) ?? new Set()))
-  // At once, as below: a hundred separate calls took a third of the time of creating a warehouse.
+  // One call, since a hundred separate calls took a third of the time of creating a warehouse.
   if (statements.length > 0) await writer.run(statements.join(';'))
   return statements.length > 0
 }
@@ -83,8 +83,8 @@ async function createViews(writer: Writer): Promise<void> {
 }
 
 /**
- * Creates what the warehouse lacks, in one transaction; new columns begin a new epoch of the change log. Where nothing is missing, nothing is
- * written: listing columns, replacing views and the checkpoint that follows took two fifths of the processor time of opening and closing.
+ * Creates the missing parts in one transaction; new columns begin a new epoch of the change log. If nothing is missing, nothing
+ * is written: listing columns, replacing views and the checkpoint took two fifths of the processor time of opening and closing.
  * @throws WAREHOUSE_LAYOUT
  */
 export async function createTables(writer: Writer, file: string): Promise<void> {

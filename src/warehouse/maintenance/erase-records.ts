@@ -1,5 +1,5 @@
-// Erases records: rows, child rows, and everything else that is stored about a conversation. Consumers of the change log learn of it by
-// entries of `delete`. Landing and spool still hold the pages and events: until they are erased there, `replay` would load them again.
+// Erases records: rows, child rows, and all other data about a conversation. Consumers of the change log learn of it by `delete`
+// entries. Landing and spool still contain the pages and events: until these are erased there, `replay` would load them again.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { webhookEvent } from '../../catalog/events/event-records.ts'
 import { quoteText } from '../../catalog/layout.ts'
@@ -21,16 +21,16 @@ import { marts } from '../marts/declarations.ts'
 import { hasMarts, refreshMartsWithin } from '../marts/refresh.ts'
 import { builtModels, publishedModel } from '../models/stored-models.ts'
 
-/** A record of a workspace. Keys are without the workspace's id: `{ table: 'conversations', key: [agentId, conversationId] }`. */
+/** A record of a workspace. Keys omit the workspace's id: `{ table: 'conversations', key: [agentId, conversationId] }`. */
 export interface RecordKey {
-  /** A table of records, not a child table. */
+  /** Name of a record table, not of a child table. */
   table: string
   key: readonly string[]
 }
 
 export interface ErasedTable {
   table: string
-  /** Rows deleted, without child rows. */
+  /** Number of deleted rows, without child rows. */
   rows: number
 }
 
@@ -43,7 +43,7 @@ const isOfConversation = ({ key }: PublishedTable): boolean => key.some(({ name 
 const ownKeys = (table: string, columns: string): string =>
   `SELECT ${columns} FROM erased WHERE table_name = ${quoteText(table)}`
 
-/** Returns the SELECT of the keys of a table's rows that are erased. */
+/** Returns the SELECT of the keys of a table's erased rows. */
 function erasedKeys(published: PublishedTable, workspaceId: string): string {
   const { table, key } = published
   const here = `workspace_id = ${quoteText(workspaceId)}`
@@ -60,7 +60,7 @@ function erasedKeys(published: PublishedTable, workspaceId: string): string {
   return given
 }
 
-/** Collects the ids of events: those given, and those of the given conversations. An event may lack the agent's id. */
+/** Collects the ids of the given events and of the given conversations' events. An event may lack the agent's id. */
 const collectEvents = (writer: Writer, workspaceId: string): Promise<void> =>
   writer.run(`CREATE OR REPLACE TEMP TABLE erased_events AS
     ${ownKeys(EVENTS, 'key[1] AS event_id')} UNION
@@ -69,8 +69,8 @@ const collectEvents = (writer: Writer, workspaceId: string): Promise<void> =>
     WHERE e.workspace_id = ${quoteText(workspaceId)}`)
 
 /**
- * Replaces the log's entries of the erased keys (`erased_keys`) by entries of `delete`. A consumer that has not applied the earlier
- * entries must still learn of each partition that its copy may hold the row in, so there is one entry for each.
+ * Replaces the log's entries of the erased keys (`erased_keys`) by `delete` entries. Consumers that have not applied the
+ * earlier entries must still learn every partition that their copy may have the row in, so there is one entry per partition.
  */
 async function logErasure(writer: Writer, published: PublishedTable): Promise<void> {
   if (!(await isLogging(writer))) return
@@ -81,7 +81,7 @@ async function logErasure(writer: Writer, published: PublishedTable): Promise<vo
       SELECT ${keyList(published, 'k')} AS key, ${partitionOf(published, 't')} AS partition_before
       FROM erased_keys k LEFT JOIN ${table} t ON ${sameKeys(published, 'k', 't')}
       UNION SELECT key, partition_before FROM _changes WHERE ${earlier})`)
-  // The first new entry must follow the deleted ones, so they are deleted after it is written.
+  // The first new entry must get a higher number than the deleted ones, so they are deleted afterwards.
   await appendEntries(writer, `SELECT ${quoteText(table)} AS table_name, * FROM erased_entries`)
   await writer.run(`DELETE FROM _changes WHERE op <> 'delete' AND ${earlier}`)
 }
@@ -99,14 +99,14 @@ async function eraseFrom(writer: Writer, published: PublishedTable, workspaceId:
   return { table, rows: deleted.length }
 }
 
-/** Brings the marts up to date, and replaces their entries of the erased conversations in the log too. */
+/** Refreshes the marts, and replaces their log entries of the erased conversations too. */
 async function eraseFromMarts(writer: Writer, workspaceId: string): Promise<void> {
   if (!(await hasMarts(writer))) return
   const conversations = ownKeys(CONVERSATIONS, 'key[1], key[2]')
   for (const published of marts().map(publishedMart).filter(isOfConversation)) {
     const { table, key } = published
     const logged = key.map(({ name, sqlType }, index) => `key[${index + 1}]::${sqlType} AS ${name}`)
-    // An earlier entry may be of a row that is gone by now.
+    // An earlier entry may refer to a row that no longer exists.
     await writer.run(`CREATE OR REPLACE TEMP TABLE erased_keys AS
       SELECT ${key.map(({ name }) => name).join(', ')} FROM ${table}
       WHERE workspace_id = ${quoteText(workspaceId)} AND (agent_id, conversation_id) IN (${conversations})
@@ -115,14 +115,14 @@ async function eraseFromMarts(writer: Writer, workspaceId: string): Promise<void
     await logErasure(writer, published)
   }
   await refreshMartsWithin(writer)
-  // The refresh has logged that it removed the rows.
+  // The refresh has logged the removed rows.
   await writer.run(`UPDATE _changes SET op = 'delete' WHERE op <> 'delete' AND starts_with(table_name, 'marts.')
     AND key[1] = ${quoteText(workspaceId)} AND (key[2], key[3]) IN (${conversations})`)
 }
 
 /**
- * Deletes the rows of all models: any column may have something of an erased record, and a model that cannot be built would keep it. Targets
- * erase the rows, too.
+ * Deletes the rows of all models, since any column may contain data of an erased record, and a model that cannot be
+ * built would keep it. Targets erase the rows, too.
  */
 async function emptyModels(writer: Writer): Promise<void> {
   const models = await builtModels(writer)
@@ -138,7 +138,7 @@ async function emptyModels(writer: Writer): Promise<void> {
   if (models.length > 0) await writer.run('UPDATE _models SET epoch = NULL, seq = NULL, row_count = 0')
 }
 
-/** Removes the ids of conversations from windows by id that no run reads on: from finished ones, and from those too old to be resumed. */
+/** Removes erased conversation ids from windows by id that no run will continue: finished ones, and those too old to be resumed. */
 async function eraseFromWindows(writer: Writer, workspaceId: string, nowMs: number): Promise<void> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const windows = await writer.rows<{ name: string; progress: string; erased: string[] }>(
@@ -157,7 +157,7 @@ async function eraseFromWindows(writer: Writer, workspaceId: string, nowMs: numb
   }
 }
 
-/** Deletes what is stored about conversations and events besides published rows. */
+/** Deletes all data about conversations and events besides published rows. */
 async function eraseBookkeeping(writer: Writer, workspaceId: string): Promise<void> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const keys = ownKeys(CONVERSATIONS, 'key[1], key[2]')
@@ -166,14 +166,14 @@ async function eraseBookkeeping(writer: Writer, workspaceId: string): Promise<vo
   await writer.run(
     `DELETE FROM _absences WHERE ${here} AND record = ${quoteText(CONVERSATIONS)} AND (owner, id) IN (${keys})`,
   )
-  // An event is quarantined under its file and id.
+  // `_quarantine` names an event by its file and id.
   await writer.run(`DELETE FROM _quarantine WHERE ${here} AND record = ${quoteText(webhookEvent.name)}
     AND string_split(file, '#')[-1] IN (FROM erased_events)`)
-  // Keys of rows that failed a check; its next run finds others.
+  // Examples may contain erased keys; the next run of each check finds new ones.
   await writer.run(`UPDATE _checks SET examples = '[]' WHERE examples::VARCHAR <> '[]'`)
 }
 
-/** Keys that match no row by mistake would leave what was to be erased. @throws RangeError */
+/** Refuses keys that match no row by mistake, since the data would remain. @throws RangeError */
 function checkKeys(records: readonly RecordKey[]): void {
   for (const { table, key } of records) {
     const published = table === OBSERVATIONS.table ? undefined : publishedTable(table)
@@ -186,14 +186,14 @@ function checkKeys(records: readonly RecordKey[]): void {
 }
 
 /**
- * Erases records of a workspace from tables and change log, in one transaction. With a conversation go its child rows, transcript, model
- * messages, observations, patches, absences and events, and its id in windows that requested it; with an event the row of its own table.
+ * Erases records of a workspace from tables and change log, in one transaction. A conversation is erased with its child rows, transcript,
+ * model messages, observations, patches, absences and events, and its id in windows that requested it; an event with the row of its own table.
  * Keys without a row are logged too, so that erasing again after a failed publication reaches every copy.
  *
  * An unfinished window of the last day keeps its ids. A sync resumes it, and its landed pages refer to the ids by position: without one of
  * them, others would be exported and billed again. Erase again when it is finished, or a day later; it may also export the conversation again.
  *
- * The marts, once built, are brought up to date in the same transaction. Models are emptied, and filled by their next refresh.
+ * If the marts are built, they are refreshed in the same transaction. Models are emptied, and filled by their next refresh.
  *
  * DuckDB overwrites the bytes of deleted rows only when it needs their blocks; `replay` writes a new file.
  *

@@ -1,5 +1,5 @@
-// Copies the rows that no landed page or event supplies from the open warehouse into the one that a replay has rebuilt. The payloads of events
-// without a file are lost, so what these events changed is derived from their rows.
+// Copies the rows that no landed page or event supplies from the open warehouse into the one that a replay has rebuilt.
+// The payloads of events without a file are lost, so their effects are derived from their rows.
 import { tablesOf } from '../../catalog/ddl.ts'
 import {
   EVENT_RECORDS,
@@ -20,15 +20,15 @@ const COPIED_ALREADY = new Set(['_runs', '_full_exports_dropped'])
 export const REBUILT = 'rebuilt'
 
 /**
- * Runs `work` exclusively on the open warehouse, with `file` attached as `rebuilt`; that file must not be open elsewhere. In
- * statements, tables without a schema are those of the open warehouse.
+ * Runs `work` exclusively on the open warehouse, with `file` attached as `rebuilt`; no other instance may have that
+ * file open. In statements, tables without a schema belong to the open warehouse.
  */
 export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T>): Promise<T> {
   return from.exclusively(async () => {
     await from.run(`ATTACH ${quoteText(file)} AS ${REBUILT}`)
     try {
       const result = await work()
-      // The caller renames the file; a write-ahead log left beside it would keep the old name.
+      // The caller renames the file; a write-ahead log beside it would keep the old name.
       await from.run(`CHECKPOINT ${REBUILT}`)
       return result
     } finally {
@@ -39,7 +39,7 @@ export function withRebuilt<T>(from: Writer, file: string, work: () => Promise<T
 
 const oneOf = (ids: readonly string[]): string => `workspace_id IN (${ids.map(quoteText).join(', ')})`
 
-/** Returns the columns that a table has in both files. A column that the catalog no longer declares is only in the older one. */
+/** Returns the columns that a table has in both files. Columns that the catalog no longer declares exist only in the older one. */
 async function sharedColumns(from: Writer, table: string): Promise<string> {
   const columns = await from.rows<{ name: string }>(`SELECT column_name AS name FROM duckdb_columns()
     WHERE table_name = ${quoteText(table)} AND database_name IN (current_database(), '${REBUILT}') GROUP BY ALL HAVING count(*) = 2`)
@@ -66,7 +66,7 @@ export async function preserveOtherWorkspaces(from: Writer, ids: readonly string
   }
 }
 
-/** Copies marks that no landed page supplies: `_missing_since` and `_dirty_since` of rows that come from the same request in both files. */
+/** Copies marks that no landed page supplies: `_missing_since` and `_dirty_since` of rows from the same request in both files. */
 export async function preserveMarks(from: Writer, ids: readonly string[]): Promise<void> {
   for (const layout of PAGE_RECORDS.map(record => layoutOf(record))) {
     const { table } = layout.record
@@ -75,7 +75,7 @@ export async function preserveMarks(from: Writer, ids: readonly string[]): Promi
       FROM ${table} AS l WHERE ${sameKey(layout.key, 'l', 'r')} AND l.${oneOf(ids)} AND l._fetched_at = r._fetched_at
         AND (l._missing_since IS NOT NULL OR l._dirty_since IS NOT NULL)`)
   }
-  // The answer by id that found a conversation not exportable also ended its wait for a refresh.
+  // An answer by id that showed a conversation as not exportable also ended its wait for a refresh.
   await from.run(`UPDATE ${REBUILT}.conversations AS r
     SET _not_exportable_since = l._not_exportable_since, _dirty_since = l._dirty_since
     FROM conversations AS l WHERE r.workspace_id = l.workspace_id AND r.agent_id = l.agent_id AND r.conversation_id = l.conversation_id
@@ -85,11 +85,11 @@ export async function preserveMarks(from: Writer, ids: readonly string[]): Promi
 export interface LostRows {
   table: string
   rows: number
-  /** Keys of some of them. */
+  /** Keys of some of the rows. */
   some: string[]
 }
 
-/** Records without a row in the rebuilt warehouse, by table. */
+/** Returns records without a row in the rebuilt warehouse, by table. */
 export async function lostRows(from: Writer, ids: readonly string[]): Promise<LostRows[]> {
   const lost: LostRows[] = []
   for (const layout of RECORD_TYPES.map(record => layoutOf(record))) {
@@ -103,18 +103,18 @@ export async function lostRows(from: Writer, ids: readonly string[]): Promise<Lo
   return lost
 }
 
-/** Copies records of earlier pages that the rebuilt warehouse lacks, or has in an older version. */
+/** Copies records of earlier pages that the rebuilt warehouse lacks or has in an older version. */
 export async function preserveLostRows(from: Writer, workspaceId: string): Promise<void> {
   for (const record of PAGE_RECORDS)
     await copyRecords(from, layoutOf(record), `workspace_id = ${quoteText(workspaceId)}`)
 }
 
-/** Copies when each record was first quarantined: the rebuilt warehouse has quarantined it just now. */
+/** Copies the time when each record was first quarantined, since the rebuilt warehouse has quarantined it just now. */
 export const preserveQuarantinedSince = (from: Writer, ids: readonly string[]): Promise<void> =>
   from.run(`UPDATE ${REBUILT}._quarantine AS r SET quarantined_at = l.quarantined_at
     FROM _quarantine AS l WHERE l.workspace_id = r.workspace_id AND l.file = r.file AND l.element = r.element AND l.${oneOf(ids)}`)
 
-/** Copies records and their children that the rebuilt warehouse lacks, has in an older version, or has from events alone. */
+/** Copies records and their children that the rebuilt warehouse lacks, has in an older version, or has only from events. */
 async function copyRecords(from: Writer, layout: Layout, here: string): Promise<void> {
   const { table } = layout.record
   const key = layout.key.join(', ')
@@ -132,7 +132,7 @@ async function copyRecords(from: Writer, layout: Layout, here: string): Promise<
   }
 }
 
-/** Copies rows that have no row with the same values of `columns` in the rebuilt table. */
+/** Copies rows whose values of `columns` occur in no row of the rebuilt table. */
 async function copyAbsent(from: Writer, here: string, table: string, columns: readonly string[]): Promise<void> {
   const same = columns.map(column => `r.${column} IS NOT DISTINCT FROM l.${column}`).join(' AND ')
   const shared = await sharedColumns(from, table)
@@ -153,8 +153,8 @@ async function mergeCounts(from: Writer, here: string, table: string, columns: r
 }
 
 /**
- * Copies what only files that are gone from the landing supplied: records, coverage, requests, quarantine. Lost coverage would be
- * exported and billed again; coverage without its records would never be read again.
+ * Copies rows that only files missing from the landing supplied: records, coverage, requests, quarantine. Without their
+ * coverage, conversations would be exported and billed again; coverage without records would hide them for good.
  */
 export async function preserveGoneFiles(from: Writer, workspaceId: string, gone: readonly string[]): Promise<void> {
   if (gone.length === 0) return
@@ -165,7 +165,7 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
     gone.map(file => ({ file })),
   )
   for (const record of PAGE_RECORDS) await copyRecords(from, layoutOf(record), here)
-  // Patches that a preserved base had dropped: events have just added them again.
+  // A preserved base had dropped these patches, but events have just added them again.
   await from.run(`DELETE FROM ${REBUILT}.conversation_patches AS p WHERE p.${here}
     AND EXISTS (SELECT 1 FROM conversations AS l WHERE l.workspace_id = p.workspace_id AND l.agent_id = p.agent_id
       AND l.conversation_id = p.conversation_id AND l._complete AND p.as_of <= l._as_of)
@@ -179,11 +179,11 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
   await copy('_windows', windows)
   await copyCoverage(from, workspaceId, REBUILT)
   for (const table of ['_loads', '_requests', '_quarantine', '_absences']) await copy(table, 'file IN (FROM gone)')
-  // The ranges of the pages next to a page that is gone derive from that page.
+  // The ranges of pages next to a missing page derive from that page.
   await from.run(`UPDATE ${REBUILT}._requests AS r SET from_at = l.from_at, to_at = l.to_at
     FROM _requests AS l WHERE l.${here} AND r.workspace_id = l.workspace_id AND r.file = l.file
       AND (l.agent_id, l.window_name) IN (SELECT agent_id, window_name FROM _requests WHERE ${here} AND file IN (FROM gone))`)
-  // EXCEPT ALL: two pages may have reported the same at the same time.
+  // EXCEPT ALL, because two pages may have reported the same at the same time.
   const quota = await sharedColumns(from, '_quota')
   await from.run(`INSERT INTO ${REBUILT}._quota BY NAME
     (SELECT ${quota} FROM _quota WHERE ${here} EXCEPT ALL SELECT ${quota} FROM ${REBUILT}._quota WHERE ${here})`)
@@ -195,10 +195,10 @@ export async function preserveGoneFiles(from: Writer, workspaceId: string, gone:
 
 const EVENTS = webhookEvent.table
 
-/** Conversations that a lost event names. */
+/** SQL condition for conversations that a lost event names. */
 const OF_LOST = '(agent_id, conversation_id) IN (SELECT agent_id, conversation_id FROM lost_events)'
 
-/** Finds the events that the rebuilt warehouse lacks. @returns how many */
+/** Finds the events that the rebuilt warehouse lacks. @returns their number */
 async function findLost(from: Writer, here: string): Promise<number> {
   await from.run(`CREATE OR REPLACE TEMP TABLE lost_events AS SELECT event_id, agent_id, conversation_id FROM ${EVENTS} AS l
     WHERE ${here} AND NOT EXISTS (SELECT 1 FROM ${REBUILT}.${EVENTS} AS r WHERE r.workspace_id = l.workspace_id AND r.event_id = l.event_id)`)
@@ -206,7 +206,7 @@ async function findLost(from: Writer, here: string): Promise<number> {
   return Number(row!.n)
 }
 
-/** Copies the rows of lost events in `webhook_events`, without the addresses of their payloads, and in the tables of their types. */
+/** Copies lost events' rows in `webhook_events`, without the addresses of their payloads, and in the tables of their types. */
 async function copyEvents(from: Writer, here: string): Promise<void> {
   const columns = await sharedColumns(from, EVENTS)
   const kept = columns.split(', ').filter(column => !['"payload_file"', '"payload_offset"'].includes(column))
@@ -236,7 +236,7 @@ async function copyFindings(from: Writer, here: string): Promise<void> {
 
 /**
  * Copies the rows of a workspace's lost events into the rebuilt warehouse. Afterwards `applyPreservedEvents` must run on that warehouse.
- * @returns how many events were lost
+ * @returns the number of lost events
  */
 export async function preserveEvents(from: Writer, workspaceId: string): Promise<number> {
   const here = `workspace_id = ${quoteText(workspaceId)}`

@@ -1,5 +1,5 @@
-// Retries quarantined records: reads them from the landing again, coerces them under the current catalog, and loads each in a
-// transaction of its own, which also deletes its row from `_quarantine`.
+// Retries quarantined records: reads them from the landing again, coerces them under the current catalog, and loads
+// each in a separate transaction, which also deletes its row from `_quarantine`.
 
 import { RECORD_OF } from '../../catalog/resources/resources.ts'
 import type { RecordType } from '../../catalog/shape.ts'
@@ -12,11 +12,11 @@ import { removeCoerced } from '../temporary-files.ts'
 
 interface Retried {
   element: number
-  /** Why it stays in quarantine; null if it is loaded. */
+  /** Reason why it stays in quarantine; null if it is loaded. */
   reason: string | null
 }
 
-/** The row of an element in `_quarantine`, and its parameters. */
+/** SQL condition for an element's row in `_quarantine`, with its parameters. */
 const ROW = 'workspace_id = $workspace AND file = $file AND element = $element'
 const rowParams = ({ workspaceId }: LoadContext, { address }: LoadablePage, element: number) => ({
   workspace: workspaceId,
@@ -28,7 +28,7 @@ interface CoercedElement extends CoercedPage {
   element: number
 }
 
-/** Loads the page as if it held this record alone. The page's window and cost are in the bookkeeping already. */
+/** Loads the page as if it contained only this record. The bookkeeping already contains the page's window and cost. */
 async function loadOne(
   context: LoadContext,
   record: RecordType,

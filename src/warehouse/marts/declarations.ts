@@ -18,8 +18,8 @@ import type { PiiClass } from '../../catalog/shape.ts'
 import { columnParts, listIn, readHeader, type SqlFile, sqlFiles } from '../sql-files.ts'
 
 /**
- * What is computed again after a change: rows of the conversations that changed, rows whose groups (values of the grain) these touched, or
- * the whole mart.
+ * Scope of a refresh: rows of changed conversations, rows whose groups (values of the grain) these touched, or the
+ * whole mart.
  */
 export type RefreshScope = 'conversations' | 'groups' | 'whole'
 
@@ -33,41 +33,41 @@ export interface MartColumn {
 interface MartJoin {
   column: string
   mart: string
-  /** Column of that mart. */
+  /** Column of the other mart. */
   key: string
 }
 
 export interface Mart {
-  /** Its table in the schema `marts`. */
+  /** Name of the table in the schema `marts`. */
   name: string
-  /** What one row is. */
+  /** Meaning of one row. */
   about: string
   /** Names of the key columns. */
   grain: readonly string[]
-  /** The column whose month is a row's partition. */
+  /** Column whose month is a row's partition. */
   month: string | null
   refresh: RefreshScope
-  /** A mart of groups computes rows with the same values of these columns again together. All its sources have them. */
+  /** Rows with the same values of these columns are computed again together, in a mart of groups. All its sources have them. */
   groups: readonly string[]
-  /** The columns whose values the change log names: copies replace all rows that have them. */
+  /** Columns whose values the change log contains: copies replace all rows that have them. */
   publishedBy: readonly string[]
-  /** Tables, and marts as `marts.NAME`. */
+  /** Names of tables, and of marts as `marts.NAME`. */
   builtFrom: readonly string[]
-  /** Tables without whose rows the mart has none, or none of a conversation; an empty list: there may be some. */
+  /** Tables without whose rows the mart has no rows, or none of a conversation; an empty list if it may have some. */
   rowsOf: readonly string[]
   /** Columns that hold the key of another mart under another name. */
   joins: readonly MartJoin[]
-  /** Columns whose values come from records that are not only of the row's agent. Targets with a row filter do not receive them. */
+  /** Columns with values from records of other agents, too. Targets with a row filter do not receive them. */
   shared: readonly string[]
   use: string
-  /** Queries that show its use. */
+  /** Example queries. */
   example: string
   columns: readonly MartColumn[]
-  /** Computes the rows. */
+  /** SELECT that computes the rows. */
   select: string
 }
 
-/** Types of key columns; BIGINT: of models. */
+/** Types of key columns; only models use BIGINT. */
 export type KeyType = 'VARCHAR' | 'TIMESTAMPTZ' | 'DATE' | 'INTEGER' | 'BIGINT'
 
 const FIELDS = [
@@ -75,7 +75,7 @@ const FIELDS = [
   ...['Example', 'Columns'],
 ]
 
-/** Reads one mart's file. `declarations.test.ts` checks what the headers name. @throws Error for a header without a field */
+/** Parses one mart's file. `declarations.test.ts` checks the names in headers. @throws Error for a header without a field */
 export function parseMart({ name, sql }: SqlFile): Mart {
   const header = readHeader(sql, FIELDS)
   const { about, fields, select } = header
@@ -109,7 +109,7 @@ export function parseMart({ name, sql }: SqlFile): Mart {
   }
 }
 
-/** Each mart behind those that it is built from. */
+/** Sorts marts so that each follows those that it is built from. */
 function inOrder(all: readonly Mart[]): Mart[] {
   const ordered: Mart[] = []
   const visit = (mart: Mart, path: readonly string[]): void => {
@@ -125,7 +125,7 @@ function inOrder(all: readonly Mart[]): Mart[] {
 
 let read: readonly Mart[] | undefined
 
-/** All marts, each behind those that it is built from. Reads the files at the first call. @throws Error for a wrong header */
+/** Returns all marts, each after those that it is built from. Reads the files on the first call. @throws Error for a wrong header */
 export function marts(): readonly Mart[] {
   read ??= inOrder(sqlFiles('marts').map(parseMart))
   return read

@@ -1,18 +1,18 @@
-// Marts of groups, such as days of agents: which groups changed conversations touched, and what a refresh reads to compute them again.
-// A build from empty takes a slice of the groups at once, since all contacts of three million conversations take more than the memory limit.
+// Marts of groups, such as days of agents: the groups that changed conversations touched, and the rows that a refresh reads to compute them
+// again. A build from empty processes the groups in slices, since all contacts of three million conversations exceed the memory limit.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import type { Writer } from '../connection.ts'
 import { type Mart, marts } from './declarations.ts'
 import { byIds, columnsRead, created, emptyTables, IN_GROUPS, named, type Scope } from './scope.ts'
 
-/** Returns the groups whose rows are computed again: the values of these columns. */
+/** Returns the name of the table with the groups to compute again: the values of these columns. */
 export const touchedGroups = (groups: readonly string[]): string => `touched_${groups.join('_')}`
 
 const sourcesOf = ({ select }: Mart): string[] => [...new Set(named(IN_GROUPS, select))]
 
 /**
- * Returns a function that does work with the touched groups of a mart, if there are any: `work` is given a relation of the groups. Row ids are
- * collected once for all marts that have the same groups and sources.
+ * Returns a function that calls `work` with a relation of a mart's touched groups, if there are any. Row ids are
+ * collected once for all marts with the same groups and sources.
  */
 export function touchedGroupsOf(
   writer: Writer,
@@ -34,7 +34,7 @@ export function touchedGroupsOf(
   }
 }
 
-/** Does work with all groups of a mart, about `slice` of them at once. Contacts of three million conversations took more than the memory limit. */
+/** Calls `work` for all groups of a mart, about `slice` at once. All contacts of three million conversations exceeded the memory limit. */
 export async function eachGroupSlice(
   writer: Writer,
   { mart, slice }: { mart: Mart; slice: number },
@@ -53,14 +53,12 @@ export async function eachGroupSlice(
   }
 }
 
-/** The groups of marts that read the conversations of a day, with their child tables. */
+/** Group columns of marts that read the conversations of a day, with their child tables. */
 export const DAYS = ['workspace_id', 'agent_id', 'day']
 
 export const isOfDays = ({ select }: Mart): boolean => named(IN_GROUPS, select).includes(conversation.table)
 
-/**
- * Does work with the conversations of the touched days, about a slice of them at once. `work` is given a relation of these days.
- */
+/** Calls `work` with the conversations of the touched days, about a slice at once, and a relation of these days. */
 export async function eachDaySlice(
   writer: Writer,
   slice: number,

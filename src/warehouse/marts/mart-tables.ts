@@ -18,11 +18,11 @@ export async function createMarts(writer: Writer): Promise<void> {
 export const emptyMart = (writer: Writer, mart: Mart): Promise<void> =>
   writer.run(`CREATE OR REPLACE TABLE marts.${mart.name} (${columnsOf(mart)})`)
 
-/** True where the mart has no row in scope, because what it counts has none. */
+/** True if the mart has no row in scope, because its source tables have none. */
 const isEmptyIn = ({ rowsOf }: Mart, { empty }: Scope): boolean =>
   rowsOf.length > 0 && rowsOf.every(table => empty.has(table))
 
-/** Adds the rows in scope. Sorted, because a filter by day then skips most of them. */
+/** Adds the rows in scope. They are sorted, since a filter by day then skips most of them. */
 export async function addScope(writer: Writer, mart: Mart, scope: Scope): Promise<void> {
   if (isEmptyIn(mart, scope)) return
   await writer.run(
@@ -30,13 +30,13 @@ export async function addScope(writer: Writer, mart: Mart, scope: Scope): Promis
   )
 }
 
-/** Drops the mart's rows and fills it, inside the caller's transaction. */
+/** Empties the mart and fills it, inside the caller's transaction. */
 export async function fillMart(writer: Writer, mart: Mart): Promise<void> {
   await emptyMart(writer, mart)
   await writer.run(`INSERT INTO marts.${mart.name} BY NAME ${mart.select}`)
 }
 
-/** The changes of a refresh, which are appended to the log at once: an INSERT into the log took as long as the query of a small mart. */
+/** Collects a refresh's changes for one INSERT into the log, which takes as long as the query of a small mart. */
 const ENTRIES = 'mart_entries'
 
 export const beginEntries = (writer: Writer): Promise<number> =>
@@ -47,26 +47,26 @@ export const logEntries = (writer: Writer): Promise<void> => appendEntries(write
 const addEntries = (writer: Writer, select: string): Promise<void> =>
   writer.run(`INSERT INTO ${ENTRIES} BY NAME ${select}`)
 
-/** Returns the SELECT of a mart's rows in scope; no query where there can be none. */
+/** Returns the SELECT of a mart's rows in scope, or of no rows if there can be none. */
 const freshSelect = (mart: Mart, scope: Scope): string =>
   isEmptyIn(mart, scope) ? `FROM marts.${mart.name} LIMIT 0` : selectInScope(mart.select, scope)
 
 interface Replaced {
-  /** SQL relation of the values of `columns` in the rows that are replaced. */
+  /** SQL relation of the values of `columns` in the replaced rows. */
   of: string
   columns: readonly string[]
-  /** What the mart's SELECT reads. */
+  /** Rows that the mart's SELECT reads. */
   scope: Scope
   /** Columns of the replaced rows that are kept in `stale_NAME`, besides the key. */
   kept?: readonly string[]
 }
 
-/** Rows that differ: the row id of the mart's row, and that of the fresh one. */
+/** Table of differing rows: the row id of the mart's row, and that of the fresh one. */
 const DIFFERENT = 'different_rows'
 
 /**
- * Returns an SQL condition: rows `s` and `f` differ in the column. In groups, a sum of numbers with a fraction depends on the
- * order of its rows in the last digit, which is no difference: copies would replace rows for it. Infinite sums have no last digit.
+ * Returns an SQL condition that rows `s` and `f` differ in the column. In groups, the last digit of a fractional sum depends
+ * on the order of rows; it does not count, since copies would replace rows for it. Infinite sums have no last digit.
  */
 function differsIn({ refresh }: Mart, { name, sqlType }: MartColumn): string {
   const [s, f] = [`s.${name}`, `f.${name}`]
@@ -77,9 +77,9 @@ function differsIn({ refresh }: Mart, { name, sqlType }: MartColumn): string {
 }
 
 /**
- * Replaces those of the rows whose `columns` are in `of` that differ from the rows that the mart's SELECT returns, inside the caller's transaction.
- * Few do: a conversation that goes on keeps most of its facts. The rows stay in `stale_NAME` and `fresh_NAME`.
- * @returns how many rows there were before or are now, and how many of them differ
+ * Replaces the rows whose `columns` are in `of` by those of the mart's SELECT if they differ, inside the caller's transaction.
+ * Few do, since an ongoing conversation keeps most of its facts. The rows stay in `stale_NAME` and `fresh_NAME`.
+ * @returns the number of old and new rows, and of those that differ
  */
 export async function replaceRows(
   writer: Writer,
@@ -89,7 +89,7 @@ export async function replaceRows(
   const { name, grain, month, publishedBy } = mart
   const published = publishedMart(mart)
   const kept = new Set([...grain, ...publishedBy, ...(month ? [month] : []), ...also])
-  // The mart is searched once: what is asked of the rows later is taken from here.
+  // The mart is searched once; later steps use this copy of the rows.
   const [stale, fresh] = [`stale_${name}`, `fresh_${name}`]
   const staleRows = await created(
     writer,
@@ -122,8 +122,8 @@ export async function replaceRows(
 }
 
 /**
- * Computes the whole mart and replaces the rows that differ, inside the caller's transaction; their keys are in the temporary table
- * `changed_NAME` afterwards. @returns whether any did
+ * Computes the whole mart and replaces the rows that differ, inside the caller's transaction; the temporary table
+ * `changed_NAME` then contains their keys. @returns true if any differ
  */
 export async function replaceDifferent(writer: Writer, mart: Mart): Promise<boolean> {
   const fresh = `fresh_${mart.name}`
@@ -133,8 +133,8 @@ export async function replaceDifferent(writer: Writer, mart: Mart): Promise<bool
 }
 
 /**
- * Replaces the rows of a table that differ from those of `fresh`, a table with the same columns, inside the caller's transaction; their keys are
- * in the temporary table `changed` afterwards. @returns whether any did
+ * Replaces the rows of a table that differ from those of `fresh`, a table with the same columns, inside the caller's
+ * transaction. The temporary table `changed` then contains their keys. @returns true if any differ
  */
 export async function replaceByKey(
   writer: Writer,

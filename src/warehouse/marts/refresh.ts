@@ -1,5 +1,5 @@
-// Brings the marts up to the end of the change log, in one transaction, which also logs the rows that it changes: a publication reads them
-// like tables.
+// Brings the marts up to the end of the change log, in one transaction, which also logs the changed rows: a publication
+// reads marts like tables.
 //
 //   changed keys since `_marts` ─▶ people, dimensions ─▶ facts of the conversations that changed or whose names did
 //                               ─▶ groups of daily marts that these facts touched, old and new ─▶ the rest ─▶ `_marts`
@@ -34,13 +34,13 @@ import {
   selectInScope,
 } from './scope.ts'
 
-/** The marts' own name among the consumers of the change log. */
+/** Name of the marts among the consumers of the change log. */
 const MARTS_CONSUMER = 'marts'
 
 /** Tables whose changes concern one conversation. */
 const OF_CONVERSATIONS = ['conversations', 'conversation_observations', 'conversation_transcripts']
 
-/** Returns the hash of everything that the rows depend on besides the tables. */
+/** Returns the hash of everything besides the tables that the rows depend on. */
 const definition = (): string =>
   createHash('sha256')
     .update(JSON.stringify([marts(), sqlFile(PEOPLE_SELECT), MACROS]))
@@ -57,17 +57,17 @@ async function positionOf(writer: Writer): Promise<(Watermark & { definition: st
 /** True once the marts have been built. Until then they are empty. */
 export const hasMarts = async (writer: Writer): Promise<boolean> => (await positionOf(writer)) !== undefined
 
-/** Sources of names beside ids: each has a file `sql/refresh/renamed_by_NAME.sql`, which adds the conversations whose facts show it. */
+/** Sources of names that facts show beside ids. For each, `sql/refresh/renamed_by_NAME.sql` adds the affected conversations. */
 const NAMES = ['organizations', 'dim_agents', 'dim_people', 'dim_teams'] as const
 
-/** Conversations whose facts are computed at once: those of three million at once took more than the memory limit. */
+/** Number of conversations whose facts are computed at once: three million exceeded the memory limit. */
 const SLICE = 200_000
 
 const isDimension = ({ refresh, builtFrom }: Mart): boolean =>
   refresh === 'whole' && !builtFrom.some(table => table.startsWith('marts.'))
 const isOfConversations = ({ refresh }: Mart): boolean => refresh === 'conversations'
 
-/** Dimensions, facts of conversations, which have names of dimensions, figures of days from tables, and the marts that are built from marts. */
+/** Groups the marts in build order: dimensions, facts (which show dimensions' names), daily figures, marts built from marts. */
 const parts = () => ({
   dimensions: marts().filter(isDimension),
   facts: marts().filter(isOfConversations),
@@ -75,7 +75,7 @@ const parts = () => ({
   rest: marts().filter(mart => !isDimension(mart) && !isOfConversations(mart) && !isOfDays(mart)),
 })
 
-/** One mart of each grouping. */
+/** Returns one mart of each grouping. */
 const byGrouping = (grouped: readonly Mart[]): Mart[] => [
   ...new Map(grouped.map(mart => [mart.groups.join(), mart])).values(),
 ]
@@ -131,10 +131,10 @@ const isSameGrouping =
   (mart: Mart): boolean =>
     mart.groups.join() === groups.join()
 
-/** Tables other than those of conversations whose changed keys a file of `sql/refresh` reads. */
+/** Tables besides those of conversations that `sql/refresh` reads changed keys from. */
 const LOOKED_UP = ['organizations', 'custom_metrics']
 
-/** Returns the conversations that changed. An observation's key has more columns than the conversation's. */
+/** Returns the SQL of the changed conversations. An observation's key has more columns than the conversation's. */
 const changedConversations = (changes: Changes): string =>
   changes.tables
     .filter(({ published }) => OF_CONVERSATIONS.includes(published.table))
@@ -142,11 +142,11 @@ const changedConversations = (changes: Changes): string =>
     .concat(`SELECT ${CONVERSATION_KEY.join(', ')} FROM conversations WHERE false`)
     .join(' UNION ')
 
-/** True for sources whose changes a refresh knows. */
+/** True for sources whose changes a refresh can see. */
 const isFollowed = (table: string): boolean =>
   table === PEOPLE || table.startsWith('marts.') || PUBLISHED_TABLES.some(published => published.table === table)
 
-/** Whole marts that changed conversations rarely concern: each has a file `sql/refresh/concerned_NAME.sql`, which returns a row if they do. */
+/** Whole marts that changed conversations rarely affect. For each, `sql/refresh/concerned_NAME.sql` returns a row if they do. */
 const RARELY_CONCERNED = ['dim_agents', 'dim_calendar']
 
 const countChanged = async ({ rows }: Writer): Promise<number> => {
@@ -154,7 +154,7 @@ const countChanged = async ({ rows }: Writer): Promise<number> => {
   return Number(row!.n)
 }
 
-/** Follows the changes; builds everything again if they concern more conversations than a slice. */
+/** Applies the changes; rebuilds everything if they affect more conversations than a slice. */
 async function update(writer: Writer, changes: Changes, slice: number): Promise<void> {
   const changed = new Set(changes.tables.map(({ published }) => published.table))
   const isConcerned = ({ builtFrom }: Mart): boolean =>
@@ -176,7 +176,7 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   let scope = conversations > 0 ? await scopeChanged(writer) : null
   if (await followPeople(writer, scope)) changed.add(PEOPLE)
 
-  /** Computes a mart as a whole, if it is concerned. */
+  /** Computes a whole mart, if it is affected. */
   const whole = async (mart: Mart): Promise<void> => {
     const { name, builtFrom } = mart
     if (!isConcerned(mart)) return
@@ -195,7 +195,7 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   if (withRenamed > slice) return rebuild(writer, slice)
   if (withRenamed > conversations) scope = await scopeChanged(writer)
 
-  /** Facts that changed conversations have or had rows of. Tags of a day may change although no fact does. */
+  /** Facts with rows, old or new, of changed conversations. Tags of a day may change although no fact does. */
   const touching: Mart[] = []
   if (scope)
     for (const mart of facts) {
@@ -222,12 +222,12 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   await logEntries(writer)
 }
 
-/** The temporary table with the keys of the conversations whose facts are computed again. */
+/** Temporary table with the keys of the conversations whose facts are computed again. */
 const CHANGED = 'changed_conversations'
 
 const scopeChanged = (writer: Writer): Promise<Scope> => scopeConversations(writer, { keys: CHANGED, areCopied: true })
 
-/** Collects the groups that the replaced rows of these facts belonged to before, and belong to now. */
+/** Collects the groups that the replaced rows of these facts belonged to, and those that the new rows belong to. */
 async function touchGroups(writer: Writer, grouped: readonly Mart[], facts: readonly Mart[]): Promise<void> {
   for (const { groups } of byGrouping(grouped)) {
     const built = grouped.filter(isSameGrouping(groups))
@@ -244,7 +244,7 @@ interface RefreshOptions {
   slice?: number
 }
 
-/** `refreshMarts` inside the caller's transaction. */
+/** Like `refreshMarts`, inside the caller's transaction. */
 export async function refreshMartsWithin(writer: Writer, { slice = SLICE }: RefreshOptions = {}): Promise<Watermark> {
   const position = await positionOf(writer)
   const known = definition()
@@ -262,31 +262,31 @@ export async function refreshMartsWithin(writer: Writer, { slice = SLICE }: Refr
 
 /**
  * Brings the marts up to the end of the change log.
- * @returns the end of the log, which includes the rows of marts that it has changed
+ * @returns the end of the log, which includes the changed rows of marts
  */
 export const refreshMarts = (writer: Writer, options: RefreshOptions = {}): Promise<Watermark> =>
   writer
     .transaction(() => refreshMartsWithin(writer, options))
     .catch(error => {
-      // The consumer may have been registered by the transaction that failed.
+      // The failed transaction may have registered the consumer.
       forgetLogging(writer)
       throw error
     })
 
 /**
- * Whom conversations name: the newest name and address of each person, and the conversation that has it. A refresh looks at the changed
- * conversations alone. It searches all conversations only for people who have lost the newest text, or the only mention, to a change.
+ * Table of the people that conversations name: each person's newest name and address, and the conversation with it. A refresh reads
+ * only changed conversations. It searches all conversations only for people whose newest text, or only mention, a change has removed.
  */
 const PEOPLE = '_people'
 
-/** Finds everybody again. The macros must be defined. */
+/** Finds all people again. The macros must be defined. */
 async function fillPeople(writer: Writer): Promise<void> {
   await writer.run('RESET VARIABLE people')
   await writer.run(`DELETE FROM ${PEOPLE}`)
   await writer.run(`INSERT INTO ${PEOPLE} BY NAME ${sqlFile(PEOPLE_SELECT)}`)
 }
 
-/** Brings `_people` up to date after changes of the conversations in scope. @returns whether a name, an address or a person changed */
+/** Updates `_people` after changes of the conversations in scope. @returns true if a name, an address or a person changed */
 async function followPeople(writer: Writer, scope: Scope | null): Promise<boolean> {
   await writer.run('RESET VARIABLE people')
   await created(writer, 'found_people', `FROM ${PEOPLE} LIMIT 0`)
@@ -310,7 +310,7 @@ async function followPeople(writer: Writer, scope: Scope | null): Promise<boolea
   return different !== undefined
 }
 
-/** Searches all conversations for people of whom no other changed conversation has a text that is as new. */
+/** Searches all conversations for people about whom no other changed conversation has an equally new text. */
 async function findDoubtful(writer: Writer): Promise<void> {
   if ((await created(writer, 'doubtful_people', sqlFile('refresh/doubtful_people'))) === 0) return
   await writer.run('SET VARIABLE people = (SELECT list(user_id) FROM doubtful_people)')

@@ -1,5 +1,5 @@
-// Business hours and service levels of a workspace: stored as tables that `fct_responses` joins, and derived again when the configuration or
-// the time zone changes.
+// Business hours and service levels of a workspace. They are stored as tables that `fct_responses` joins, and derived
+// again when the configuration or the time zone changes.
 import type { ResponseRules } from '../../core/response-rules.ts'
 import { beginEpoch } from '../changes/log-changes.ts'
 import type { Writer } from '../connection.ts'
@@ -40,8 +40,8 @@ const targetRows = (workspace: string, { serviceLevels }: ResponseRules) =>
   )
 
 /**
- * Stores the rules, inside the caller's transaction. If they differ from the stored ones, a new epoch begins, in which the marts are computed
- * again.
+ * Stores the rules, inside the caller's transaction. If they differ from the stored ones, begins a new epoch, in which
+ * the marts are computed again.
  */
 export async function storeResponseRules(writer: Writer, workspaceId: string, rules: ZonedRules): Promise<void> {
   const settings = settingsOf(rules)

@@ -1,9 +1,9 @@
-// Which rows a refresh reads. The SELECTs of `sql/marts` read tables through the macros `scoped` and `in_groups`, which return all rows: a whole
-// build. A refresh replaces the calls by the rows of conversations that changed, and of the groups that these touched, such as days of agents.
+// Determines which rows a refresh reads. The SELECTs of `sql/marts` read tables through the macros `scoped` and `in_groups`, which return all
+// rows in a whole build. A refresh replaces the calls by the rows of changed conversations, and of the groups that these touched, such as days
+// of agents.
 //
-// The rows of conversations are found once, by a scan of the key columns alone; then their row ids fetch the columns that marts read, for which
-// DuckDB skips the vectors without one of them. At 300,000 conversations, joining by key took 57 ms for fifteen columns of 50 conversations, and
-// 720 ms for all columns.
+// One scan of the key columns finds the rows of conversations; then their row ids fetch the columns that marts read, for which DuckDB skips
+// all other vectors. At 300,000 conversations, joining by key took 57 ms for fifteen columns of 50 conversations, and 720 ms for all columns.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { isNumbered, type Layout, layoutOf, quoteName } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
@@ -43,16 +43,16 @@ export const selectInScope = (select: string, scope: Scope): string =>
 export const named = (pattern: RegExp, select: string): string[] =>
   [...select.matchAll(pattern)].map(([, name]) => name!)
 
-/** Finds whom conversations name (`people.ts`). */
+/** Query for the people that conversations name (`people.ts`). */
 export const PEOPLE_SELECT = 'refresh/people_in_conversations'
 
-/** All SELECTs over rows in scope. */
+/** Returns all SELECTs over rows in scope. */
 const selects = (): string[] =>
   marts()
     .map(({ select }) => select)
     .concat(sqlFile(PEOPLE_SELECT))
 
-/** The columns of each table, in the warehouse of a writer. They are those of the catalog, which do not change while it is open. */
+/** Columns of each table, by writer. The catalog defines them, so they do not change while the warehouse is open. */
 const tableColumns = new WeakMap<Writer, Map<string, string[]>>()
 
 async function columnsOf(writer: Writer, table: string): Promise<readonly string[]> {
@@ -69,8 +69,8 @@ async function columnsOf(writer: Writer, table: string): Promise<readonly string
 }
 
 /**
- * SELECT list of the columns of `t` that these SELECTs read: those whose names are words of one, and the record's number. Naming them takes a
- * third of the time of `COLUMNS(lambda …)`.
+ * Returns the SELECT list of the columns of `t` that these SELECTs read: those whose names occur as words, and the
+ * record's number. Naming them takes a third of the time of `COLUMNS(lambda …)`.
  */
 export async function columnsRead(writer: Writer, table: string, by: RegExp): Promise<string> {
   const reading = selects().filter(select => named(by, select).includes(table))
@@ -88,22 +88,22 @@ export async function created(writer: Writer, table: string, select: string): Pr
   return Number(row!.Count)
 }
 
-/** Collects the row ids of a table's rows. @returns SQL of these rows, named t */
+/** Collects the row ids of a table's rows. @returns SQL of these rows as `t` */
 async function idsOf(writer: Writer, { table, where }: { table: string; where: string }): Promise<string> {
   await created(writer, `ids_of_${table}`, `SELECT rowid AS id FROM ${where}`)
   return byIds(table, `ids_of_${table}`)
 }
 
-/** Conversations: a condition on record numbers, or a relation of keys. */
+/** Conversations, given by a condition on record numbers or by a relation of keys. */
 type Conversations = ({ numbers: string } | { keys: string }) & {
   /**
-   * Their rows are copied into temporary tables `scoped_TABLE`, which makes the plans of eight SELECTs short. Not for slices of many conversations:
-   * the copies of all slices would stay on disk until the transaction ends.
+   * True if their rows are copied into temporary tables `scoped_TABLE`, which shortens the plans of eight SELECTs.
+   * Slices of many conversations are not copied, since all copies would stay on disk until the transaction ends.
    */
   areCopied: boolean
 }
 
-/** Those of the tables that have no row. */
+/** Returns those of the tables that have no row. */
 export async function emptyTables(
   { rows: select }: Pick<Writer, 'rows'>,
   tables: readonly string[],
@@ -140,13 +140,13 @@ export async function scopeConversations(writer: Writer, conversations: Conversa
     if (range) await add(table, table + range)
     else if (table === own && 'keys' in conversations) await addByKey(table, conversations.keys)
     else if (left.has(table) || children.length > 0) await addByKey(table, scope.get(own)!)
-    // Numbers take a third of the time of the keys.
+    // Joining by number takes a third of the time of joining by key.
     for (const child of children)
       await add(child.table, child.table + (range ?? ` t SEMI JOIN ${scope.get(table)} USING (_record)`))
   }
   for (const table of left) await addByKey(table, scope.get(own)!)
   const facts = marts().filter(({ refresh }) => refresh === 'conversations')
-  // Where rows are not copied, only tables without any row are known to have none in scope.
+  // If rows are not copied, only tables without any row are known to have none in scope.
   const unknown = facts.flatMap(({ rowsOf }) => (areCopied ? rowsOf.filter(table => !scope.has(table)) : rowsOf))
   for (const table of await emptyTables(writer, [...new Set(unknown)])) empty.add(table)
   return { rows: scope, empty }

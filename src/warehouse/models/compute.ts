@@ -1,5 +1,5 @@
-// Computes the rows of a model, on a connection of its own: loads go on meanwhile, and its time is limited. The rows lie in a table of the
-// instance's empty in-memory database until the writer compares them with those that are stored.
+// Computes the rows of a model on a separate connection, so that loads can continue, and limits its time. The rows are
+// stored in the instance's empty in-memory database until the writer compares them with the stored ones.
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { quoteName } from '../../catalog/layout.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
@@ -12,11 +12,11 @@ import type { Model } from './declaration.ts'
 import type { ModelColumn } from './stored-models.ts'
 
 export interface Computed {
-  /** SQL of the table with the rows. */
+  /** SQL name of the table with the rows. */
   table: string
   columns: ModelColumn[]
   rows: number
-  /** The end of the change log when they were read. */
+  /** The end of the change log when the rows were read. */
   position: Watermark
 }
 
@@ -37,7 +37,7 @@ const KEPT: readonly string[] = [
 
 const CONVERTED: readonly (readonly [RegExp, string])[] = [
   [/^(TINYINT|SMALLINT|UTINYINT|USMALLINT|"NULL")$/, 'INTEGER'],
-  // A sum of counts is a HUGEINT. One that BIGINT cannot hold fails.
+  // A sum of counts is a HUGEINT. The cast fails if BIGINT cannot hold it.
   [/^(HUGEINT|UHUGEINT|UINTEGER|UBIGINT)$/, 'BIGINT'],
   [/^(FLOAT|DECIMAL\(.*\))$/, 'DOUBLE'],
   // A time without a zone counts as UTC, the zone of the session.
@@ -60,13 +60,13 @@ function storedAs(name: string, type: string): { sqlType: string; value: string 
   return { sqlType, value: `${column}::${sqlType}` }
 }
 
-/** Names that DuckDB and PostgreSQL keep for columns of their own. */
+/** Matches column names that DuckDB and PostgreSQL reserve. */
 const RESERVED = /^(rowid|tableoid|ctid|[cx]m(in|ax))$/i
 
-/** PostgreSQL cuts off longer names. */
+/** PostgreSQL truncates longer names. */
 const MOST_NAME_BYTES = 63
 
-/** @throws MODEL_INVALID if targets could not have these columns */
+/** @throws MODEL_INVALID if targets cannot have these columns */
 function expectNames(names: readonly string[]): void {
   const wrong = names.find(name => RESERVED.test(name) || Buffer.byteLength(name) > MOST_NAME_BYTES)
   if (wrong !== undefined)
@@ -97,7 +97,7 @@ function columnsOf({ columns, key, shared }: Model, described: readonly { name: 
   })
 }
 
-/** Returns an SQL condition: the row has no key that every target can hold. Databases clamp times outside of the years 1 to 9999. */
+/** Returns an SQL condition that the row lacks a key for every target. Databases clamp times outside of the years 1 to 9999. */
 function lacksKey(name: string, columns: readonly ModelColumn[]): string {
   const { sqlType } = columns.find(column => column.name === name)!
   if (sqlType !== 'DATE' && sqlType !== 'TIMESTAMPTZ') return `${quoteName(name)} IS NULL`
@@ -169,7 +169,7 @@ async function limited<T>(
 }
 
 /**
- * Computes the rows and lets `work` use them; their table is dropped afterwards.
+ * Computes the rows and passes them to `work`; then drops their table.
  * @throws MODEL_INVALID, MODEL_FAILED, QUERY_TIMEOUT, INTERRUPTED
  */
 export async function computed<T>(

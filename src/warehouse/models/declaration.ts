@@ -1,11 +1,11 @@
-// Models of the user: each `.sql` file of a folder is one SELECT, whose rows become the table `models.NAME`. The comment at its beginning
-// declares what a target needs to know:
+// Models of the user: each `.sql` file of a folder is one SELECT, whose rows become the table `models.NAME`. The
+// comment at its beginning declares the properties that targets need:
 //
 //   -- What a row is.
 //   -- key: workspace_id, team_label
-//   -- shared: team_label             (columns that targets with a row filter do not receive; may be omitted)
+//   -- shared: team_label (columns that targets with a row filter do not receive; may be omitted)
 //   -- columns:
-//   --   team_label  none  Name of the team      (separated by at least two spaces; without a line, a column is `content`)
+//   -- team_label none Name of the team (separated by at least two spaces; without a line, a column is `content`)
 
 import { createHash } from 'node:crypto'
 import type { DuckDBConnection } from '@duckdb/node-api'
@@ -25,15 +25,15 @@ export interface Model {
   key: readonly string[]
   shared: readonly string[]
   columns: readonly DeclaredColumn[]
-  /** The whole file. */
+  /** Text of the whole file. */
   sql: string
   /** Hash of the file. */
   definition: string
-  /** Why the file cannot be used. */
+  /** Reason why the file cannot be used. */
   problem?: string
 }
 
-/** A name that PostgreSQL takes without quotes. */
+/** Matches names that PostgreSQL accepts without quotes. */
 const NAME = /^[a-z][a-z0-9_]{0,49}$/
 
 const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'] satisfies PiiClass[]
@@ -94,9 +94,9 @@ export function declaredModel({ name, sql }: SqlFile, taken: ReadonlySet<string>
 
 export const MODELS_SCHEMA = 'models'
 
-/** A model with what it reads. */
+/** A model with its sources. */
 export interface PlannedModel extends Model {
-  /** Tables, `marts.NAME` and `models.NAME`. */
+  /** Names of tables, `marts.NAME` and `models.NAME`. */
   dependsOn: readonly string[]
 }
 
@@ -106,8 +106,8 @@ const nameOf = ({ schema, table }: { schema: string; table: string }): string =>
 const isView = (name: string): boolean => sqlFiles('views').some(view => view.name === name)
 
 /**
- * What a SELECT reads, as DuckDB's parser finds it, views as the tables that they read. The name of a CTE counts as that of a table, if there is
- * one. Nothing of SQL that does not parse. It is not bound, since binding opens the files that it names: the guard has not seen it yet.
+ * Returns the sources of a SELECT according to DuckDB's parser, with views resolved to tables. A CTE counts as the table of
+ * its name. SQL that does not parse has none. Does not bind, which would open named files before the guard has checked them.
  */
 export async function readBy(connection: DuckDBConnection, sql: string): Promise<string[]> {
   const named = await tablesIn(connection, sql).catch(() => [])
@@ -115,7 +115,7 @@ export async function readBy(connection: DuckDBConnection, sql: string): Promise
   const database = String(reader.getRows()[0]![0])
   const names = named.map(({ schema: given, table }) => {
     const schema = given.toLowerCase()
-    // `warehouse.conversations` names the database.
+    // `warehouse.conversations` contains the database name.
     return nameOf({ schema: schema === database.toLowerCase() ? '' : schema, table: table.toLowerCase() })
   })
   const ofViews = (view: string) =>
@@ -129,7 +129,7 @@ export async function readBy(connection: DuckDBConnection, sql: string): Promise
 const ofModels = ({ dependsOn }: PlannedModel): string[] =>
   dependsOn.filter(name => name.startsWith(`${MODELS_SCHEMA}.`)).map(name => name.slice(MODELS_SCHEMA.length + 1))
 
-/** Each model behind those that it reads. One that reads itself, an unknown model or unknown mart, or is part of a cycle, has a `problem`. */
+/** Sorts each model after those that it reads. A cycle, or an unknown model or mart, gives a `problem`. */
 export function inOrder(models: readonly PlannedModel[], knownMarts: ReadonlySet<string>): PlannedModel[] {
   const byName = new Map(models.map(model => [model.name, model]))
   const problems = new Map<string, string>()
@@ -162,5 +162,5 @@ export function inOrder(models: readonly PlannedModel[], knownMarts: ReadonlySet
   })
 }
 
-/** Names of the models that it reads. */
+/** Returns the names of the models that a model reads. */
 export const modelsReadBy = ofModels

@@ -1,5 +1,5 @@
-// Rebuilds the user's models after the marts: each whole, in dependency order, if a source has changed since its rows were read. A model that cannot
-// be built keeps its former table, and stops only the models that read it.
+// Rebuilds the user's models after the marts, each as a whole and in dependency order, if a source has changed since
+// its rows were read. A model that cannot be built keeps its previous table, and stops only the models that read it.
 import { createHash, randomUUID } from 'node:crypto'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { diskErrorText } from '../../core/disk.ts'
@@ -24,16 +24,16 @@ import {
   tableOf,
 } from './stored-models.ts'
 
-/** The models' own name among the consumers of the change log. */
+/** Name of the models among the consumers of the change log. */
 const MODELS_CONSUMER = 'models'
 
 export interface ModelOptions {
   warehouse: Pick<Warehouse, 'writer' | 'instance'>
-  /** The folder of the user's models; null: none. */
+  /** The folder of the user's models; null for none. */
   folder: string | null
   now?: () => number
   signal?: AbortSignal
-  /** Time for one model (default: a minute). */
+  /** Time limit for one model (default: a minute). */
   timeoutMs?: number
 }
 
@@ -43,7 +43,7 @@ interface Plan {
   models: readonly PlannedModel[]
 }
 
-/** Returns the files of the models. @throws MODEL_INVALID if the folder cannot be read: no model is removed then */
+/** Returns the files of the models. @throws MODEL_INVALID if the folder cannot be read, so that no model is removed */
 const modelFiles = (folder: string): Promise<OwnSqlFile[]> =>
   ownSqlFiles(folder).catch(cause => {
     throw new ConvohouseError('MODEL_INVALID', {
@@ -55,7 +55,7 @@ const modelFiles = (folder: string): Promise<OwnSqlFile[]> =>
 
 const plans = new WeakMap<Writer, Plan>()
 
-/** Returns the names that a model must not have: of tables, views and marts. */
+/** Returns the names of tables, views and marts, which models must not have. */
 async function takenNames(): Promise<{ taken: Set<string>; marts: Set<string> }> {
   const names = (await describedTables()).map(({ name }) => name)
   const marts = names.filter(name => name.startsWith('marts.'))
@@ -73,7 +73,7 @@ async function planOf({ writer, instance }: ModelOptions['warehouse'], files: re
     for (const { problem, ...file } of files) {
       const model = { ...declaredModel(file, taken), ...(problem && { problem }) }
       const names = model.problem === undefined ? await readBy(connection, model.sql) : []
-      // Any other name is that of a CTE, or unknown, which DuckDB will say.
+      // Any other name is that of a CTE, or unknown, which DuckDB will report.
       planned.push({ ...model, dependsOn: names.filter(read => read.includes('.') || taken.has(read)) })
     }
     const plan = { files: hash, models: inOrder(planned, marts) }
@@ -84,7 +84,7 @@ async function planOf({ writer, instance }: ModelOptions['warehouse'], files: re
   }
 }
 
-/** Returns the newest entry of the log for each table. Entries of a record are those of its child tables, too. */
+/** Returns the newest log entry of each table. Entries of a record cover its child tables, too. */
 async function newestEntries(writer: Writer): Promise<Map<string, number>> {
   const rows = await writer.rows<{ name: string; seq: string }>(
     'SELECT table_name AS name, max(seq)::VARCHAR AS seq FROM _changes GROUP BY ALL',
@@ -92,7 +92,7 @@ async function newestEntries(writer: Writer): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, seq }) => [name, Number(seq)]))
 }
 
-/** Returns the table whose entries in the log tell of changes; undefined: none does, as for bookkeeping. */
+/** Returns the table whose log entries show changes of `table`; undefined for bookkeeping, which is not logged. */
 const followedBy = (table: string): string | undefined =>
   /^(marts|models)\./.test(table)
     ? table
@@ -112,8 +112,8 @@ function isDue(model: PlannedModel, before: StoredModel | undefined, range: LogR
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Replaces the entries of a table by one without a key: those who read the model learn that it has changed, and numbers that consumers have read are not
- * used again. Keys of an earlier table may have another type.
+ * Replaces the entries of a table by one without a key. It tells readers of the model that it has changed, and keeps
+ * numbers that consumers have read from being used again. Keys of an earlier table may have another type.
  */
 async function forgetEntries(writer: Writer, table: string): Promise<void> {
   await appendEntries(
@@ -137,7 +137,7 @@ async function replaceRows(
     return before.tableId
   }
   await writer.run(`CREATE OR REPLACE TABLE ${table} AS FROM ${fresh}`)
-  // Targets are written from empty, since the identity is part of what they have published.
+  // The identity is part of the published policy, so targets are written from empty.
   await forgetEntries(writer, table)
   const keys = model.key.map(quoteName).join(', ')
   await logChangesOf(writer, published, { keys: `SELECT ${keys} FROM ${fresh}`, areNew: true })
@@ -156,7 +156,7 @@ interface Attempt {
   nowMs: number
 }
 
-/** Returns the row of an attempt that failed: the table and its position stay. */
+/** Returns the row of a failed attempt, which keeps the table and its position. */
 function failedAttempt(
   { model, before, nowMs }: Attempt,
   error: Pick<ConvohouseError, 'code' | 'message' | 'hint'>,
@@ -191,7 +191,7 @@ async function build({ warehouse, signal, timeoutMs }: Options, attempt: Attempt
   })
 }
 
-/** Drops the tables of models whose files are gone. Targets are written without them, from empty. */
+/** Drops the tables of models whose files are gone. Targets are then written from empty, without them. */
 async function dropRemoved(writer: Writer, removed: readonly StoredModel[]): Promise<void> {
   if (removed.length === 0) return
   await writer.transaction(async () => {
@@ -205,7 +205,7 @@ async function dropRemoved(writer: Writer, removed: readonly StoredModel[]): Pro
 
 type ModelError = Pick<ConvohouseError, 'code' | 'message' | 'hint'>
 
-/** Returns the error that stops a model before anything is computed; null: none. */
+/** Returns the error that stops a model before anything is computed; null if there is none. */
 function obstacle(model: PlannedModel, results: ReadonlyMap<string, StoredModel>): ModelError | null {
   if (model.problem !== undefined) return { code: 'MODEL_INVALID', message: model.problem, hint: 'Correct the file.' }
   const other = modelsReadBy(model).find(name => results.get(name)?.outcome !== 'built')
@@ -217,7 +217,7 @@ function obstacle(model: PlannedModel, results: ReadonlyMap<string, StoredModel>
   }
 }
 
-/** Builds a model, or stores why it cannot be built. @throws INTERRUPTED, and errors that are not of the model */
+/** Builds a model, or stores why it cannot be built. @throws INTERRUPTED, and errors that the model does not cause */
 async function attempted(options: Options, attempt: Attempt, stopped: ModelError | null): Promise<StoredModel> {
   const { writer } = options.warehouse
   let error = stopped
@@ -263,7 +263,7 @@ async function refresh(options: Options): Promise<StoredModel[]> {
   return [...results.values()]
 }
 
-/** Stores that built models have followed the log to `begun`, where the refresh began, and lets the log be trimmed up to it. */
+/** Records that built models have followed the log to `begun`, where the refresh began, so that the log can be trimmed. */
 async function follow(writer: Writer, { epoch, seq }: LogRange, results: readonly StoredModel[]): Promise<void> {
   const isBehind = ({ outcome, position }: StoredModel) => outcome === 'built' && (position?.seq ?? seq) < seq
   if (!results.some(isBehind)) return
@@ -279,9 +279,9 @@ async function follow(writer: Writer, { epoch, seq }: LogRange, results: readonl
 const running = new WeakMap<Writer, Promise<unknown>>()
 
 /**
- * Brings the models up to date. One refresh runs at a time.
+ * Refreshes the models. One refresh runs at a time. Errors of single models are part of the result.
  * @returns all models
- * @throws MODEL_INVALID if the folder cannot be read; HOME_UNUSABLE. The errors of models are results
+ * @throws MODEL_INVALID if the folder cannot be read; HOME_UNUSABLE
  */
 export function refreshModels(options: ModelOptions): Promise<StoredModel[]> {
   const { writer } = options.warehouse

@@ -1,4 +1,4 @@
-// Stores models (`_models`): how their tables look, how far they have followed the change log, and how the last attempt ended.
+// Stores models (`_models`): the columns of their tables, how far they have followed the change log, and how the last attempt ended.
 
 import type { PublishedTable } from '../changes/published-tables.ts'
 import type { Writer } from '../connection.ts'
@@ -19,11 +19,11 @@ export interface StoredModel {
   definition: string
   key: readonly string[]
   shared: readonly string[]
-  /** None: it has no table yet. */
+  /** Empty if the model has no table yet. */
   columns: readonly ModelColumn[]
-  /** Another one whenever the table is created: rows of an earlier table may be in targets, and the log does not have their keys. */
+  /** Changes whenever the table is created, since targets may have rows of an earlier table whose keys the log lacks. */
   tableId: string | null
-  /** How far its rows have followed the change log. */
+  /** Position of its rows in the change log. */
   position: { epoch: string; seq: number } | null
   outcome: ModelOutcome
   error: string | null
@@ -42,7 +42,7 @@ const STORED = `SELECT name, about, definition, key, shared, columns, table_id A
   error, hint, row_count::DOUBLE AS rows, duration_ms::DOUBLE AS "durationMs", strftime(tried_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ') AS "triedAt"
   FROM _models ORDER BY name`
 
-/** All models, by name. */
+/** Returns all models, by name. */
 export async function storedModels({ rows }: Reader): Promise<StoredModel[]> {
   return (await rows<Row>(STORED)).map(({ columns, epoch, seq, ...row }) => ({
     ...row,
@@ -75,7 +75,7 @@ export async function storeModel(writer: Writer, model: StoredModel): Promise<vo
 
 export const tableOf = (name: string): string => `${MODELS_SCHEMA}.${name}`
 
-/** A model, which consumers copy like a table. */
+/** Returns the published table of a model, which consumers copy like any other. */
 export const publishedModel = ({
   name,
   key,

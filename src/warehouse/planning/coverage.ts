@@ -1,4 +1,4 @@
-// Coverage in the warehouse: which seconds finished windows cover, by agent.
+// Coverage in the warehouse: the seconds that finished windows cover, by agent.
 import { quoteText } from '../../catalog/layout.ts'
 import { type Coverage, cover, coverAll, type Interval } from '../../core/planning/coverage.ts'
 import { type CertainTime, type ClockReading, withoutUnpassedTime } from '../../core/planning/unpassed-time.ts'
@@ -8,7 +8,7 @@ import { iso, type Writer } from '../connection.ts'
 
 const WHERE = (workspaceId: string): string => `workspace_id = ${quoteText(workspaceId)}`
 
-/** Seconds covered by finished windows, by agent. */
+/** Returns the seconds covered by finished windows, by agent. */
 export async function coverageByAgent(
   writer: Pick<Writer, 'rows'>,
   workspaceId: string,
@@ -25,7 +25,7 @@ export async function coverageByAgent(
   return coverage
 }
 
-/** Cuts the finished windows of an agent that claim time which had not passed, in `_windows` and `_covered`; inside the caller's transaction. */
+/** Cuts an agent's finished windows that claim time which had not passed, in `_windows` and `_covered`, inside the caller's transaction. */
 async function cutWindowsOf(writer: Writer, workspaceId: string, agentId: string, certain: CertainTime): Promise<void> {
   const here = `${WHERE(workspaceId)} AND agent_id = ${quoteText(agentId)}`
   const rows = await writer.rows<{ progress: string }>(`SELECT progress FROM _windows WHERE ${here}`)
@@ -41,7 +41,7 @@ async function cutWindowsOf(writer: Writer, workspaceId: string, agentId: string
   await replaceCoverage(writer, '_covered', { workspaceId, coverage, agents: [agentId] })
 }
 
-/** Cuts the windows that were opened after `latestMs`, the later of both clocks, to what has certainly been read. */
+/** Cuts windows that were opened after `latestMs`, the later of both clocks, to the time that has certainly been read. */
 export const cutUnpassedTime = (
   writer: Writer,
   workspaceId: string,
@@ -62,7 +62,7 @@ export const cutUnpassedTime = (
       })
   })
 
-/** Cuts the windows of agents for which the batch has shown that one was opened while the clock was ahead. */
+/** Cuts the windows of agents for which the batch shows that a window was opened while the clock was ahead. */
 export async function cutOutOfOrder(
   writer: Writer,
   workspaceId: string,
@@ -72,7 +72,7 @@ export async function cutOutOfOrder(
   const over = `FROM _windows WHERE ${WHERE(workspaceId)} AND kind IN ('head', 'tail')`
   const isOutOfOrder = `later.done AND earlier.opened_at < later.opened_at AND earlier.from_at <= later.to_at
     AND earlier.from_at > coalesce(later.from_at, '-infinity'::TIMESTAMPTZ)`
-  // The bounds of the batch leave few rows of the other side: with a million windows, a join without them took minutes.
+  // The batch's bounds leave few rows on the other side: with a million windows, a join without them took minutes.
   const agents = await writer.rows<{ id: string }>(
     `WITH batch AS MATERIALIZED (${over} AND window_name IN (${names}))
      SELECT agent_id AS id FROM batch earlier
@@ -117,7 +117,7 @@ async function replaceCoverage(
   const values = [...coverage].flatMap(([agentId, intervals]) =>
     intervals.map(({ from, to }) => `(${quoteText(workspaceId)}, ${quoteText(agentId)}, ${from}, ${to})`),
   )
-  // There is nothing to insert if the window consists only of the range of a lost page.
+  // There is nothing to insert if the window consists only of a lost page's range.
   if (values.length > 0) await writer.run(`INSERT INTO ${table} VALUES ${values.join(', ')}`)
 }
 

@@ -1,4 +1,4 @@
-// Full exports: their windows, which of them are dropped, and what another one would export again.
+// Full exports: their windows, those that are dropped, and the conversations that another one would export again.
 import { quoteText } from '../../catalog/layout.ts'
 import { type Coverage, cover, without } from '../../core/planning/coverage.ts'
 import { coveredByFullExport, type StoredDay } from '../../core/planning/full-export.ts'
@@ -7,7 +7,7 @@ import { iso, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 import { coverageByAgent } from './coverage.ts'
 
-/** Windows of all full exports, finished or not. */
+/** Returns the windows of all full exports, finished or not. */
 export async function fullWindows(writer: Pick<Writer, 'rows'>, workspaceId: string): Promise<WindowProgress[]> {
   const rows = await writer.rows<{ progress: string }>(
     `SELECT progress FROM _windows WHERE workspace_id = ${quoteText(workspaceId)} AND kind = 'full' ORDER BY opened_at, window_name`,
@@ -15,7 +15,7 @@ export async function fullWindows(writer: Pick<Writer, 'rows'>, workspaceId: str
   return rows.map(row => JSON.parse(row.progress) as WindowProgress)
 }
 
-/** Returns the time until which full exports were planned that are now dropped, ms; null if none is dropped. */
+/** Returns the time up to which planned full exports were dropped, ms; null if none was. */
 export async function droppedFullsMs(writer: Pick<Writer, 'rows'>, workspaceId: string): Promise<number | null> {
   const [row] = await writer.rows<{ ms: number | null }>(
     `SELECT epoch_ms(max(planned_until))::DOUBLE AS ms FROM _full_exports_dropped WHERE workspace_id = ${quoteText(workspaceId)}`,
@@ -23,7 +23,7 @@ export async function droppedFullsMs(writer: Pick<Writer, 'rows'>, workspaceId: 
   return row!.ms
 }
 
-/** Seconds read by agent until now, as the planner counts them: covered, or read by an unfinished full export. */
+/** Returns the seconds read until now by agent, as the planner counts them: covered, or read by an unfinished full export. */
 export async function readByAgent(
   reader: Pick<Writer, 'rows'>,
   workspaceId: string,
@@ -35,7 +35,7 @@ export async function readByAgent(
     const parts = coveredByFullExport(progress)
     if (parts.length > 0) read.set(agentId, parts.reduce(cover, read.get(agentId) ?? []))
   }
-  // A clock that was ahead may have opened windows; the next plan cuts them.
+  // Windows may have been opened while the clock was ahead; the next plan cuts them.
   const future = { from: Math.floor(nowMs / 1_000) + 1, to: Number.POSITIVE_INFINITY }
   const passed = [...read].map(([agentId, coverage]) => [agentId, without(coverage, future)] as const)
   return new Map(passed.filter(([, coverage]) => coverage.length > 0))
@@ -52,7 +52,7 @@ export const dropFulls = (writer: Writer, workspaceId: string, untilMs: number):
     })
   })
 
-/** Stored conversations and their sessions by day of `ts`, by agent: what exporting them again would bill. */
+/** Returns stored conversations and their sessions by agent and day of `ts`: the bill of exporting them again. */
 export async function storedByDay(writer: Writer, workspaceId: string): Promise<Map<string, StoredDay[]>> {
   const rows = await writer.rows<StoredDay & { agentId: string }>(sqlFile('planning/stored_by_day'), {
     workspace: workspaceId,

@@ -1,20 +1,20 @@
-// The ids in the tables by which resources are requested, and when each was last requested.
+// Ids in the tables by which resources are requested, and the last request of each.
 import { quoteText } from '../../catalog/layout.ts'
 import { type DeclaredResource, idsInPath, requestedBy } from '../../catalog/resources/resources.ts'
 import { iso, type Writer } from '../connection.ts'
 
 export interface KnownId {
-  /** One id for each placeholder of the path; none for a resource of the whole workspace. */
+  /** One id per placeholder of the path; empty for a resource of the whole workspace. */
   ids: readonly string[]
   /** True if the newest answer contains the id; false if it is missing there, or known only from other tables or events. */
   isListed: boolean
-  /** By stream of each resource that is requested by this id: when that resource is known to have changed, ms. */
+  /** Time of the last known change, ms, by stream of each resource that is requested by this id. */
   changedMs: Readonly<Record<string, number | null>>
 }
 
 /**
- * Every id of the resource that a table holds and no event has deleted, sorted. Ids of an agent's records come with the agent's, as long as the
- * vendor lists the agent.
+ * Returns every id of the resource that a table has and no event has deleted, sorted. Ids of an agent's records come
+ * with the agent's id, and only while the vendor lists the agent.
  */
 export async function knownIds(
   { rows }: Pick<Writer, 'rows'>,
@@ -30,7 +30,7 @@ export async function knownIds(
   const named = (resource.ids?.tables ?? [table]).map(each => `SELECT ${key} FROM ${each} WHERE ${here}`)
   if (named.length === 0) return []
   const listedAgents = `SELECT agent_id FROM agents WHERE ${here} AND _complete AND _missing_since IS NULL AND _deleted_at IS NULL`
-  // Ignores a change with a future date, which would be due again and again.
+  // Ignores changes with a future date, which would be due again and again.
   const passed = (time: string) => `CASE WHEN ${time} <= TIMESTAMPTZ '${iso(nowMs)}' THEN ${time} END`
   const changes = streams.map(
     ({ stream, freshness: { changedAt = [] } }) =>
@@ -50,11 +50,11 @@ export async function knownIds(
 
 export interface LastRequest {
   atMs: number
-  /** HTTP status of its answer. */
+  /** HTTP status of the answer. */
   status: number
 }
 
-/** Returns the last requests for windows of each name. The name is the part of `window` after the time at its beginning. */
+/** Returns the last requests for windows of each name: the part of `window` after the leading time. */
 export async function lastRequested(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
@@ -68,7 +68,7 @@ export async function lastRequested(
   return new Map(requested.map(({ name, ...last }) => [name, last]))
 }
 
-/** Returns the second of the newest stored entry of an agent's audit log, apart from entries with a future date; null if none is stored. */
+/** Returns the second of an agent's newest stored audit log entry, ignoring future dates; null if none is stored. */
 export async function newestEntrySec(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,

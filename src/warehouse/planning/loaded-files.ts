@@ -1,8 +1,8 @@
-// Tells which files of the landing are loaded, which of its folders completely, and which folders retention may remove.
+// Determines which files and folders of the landing are loaded, and which folders retention may remove.
 import { quoteText } from '../../catalog/layout.ts'
 import { iso, type Writer } from '../connection.ts'
 
-/** For each completely loaded folder, the stamp that it had when it was loaded. */
+/** Returns the completely loaded folders, each with its stamp at the time of loading. */
 export async function loadedFolders(writer: Writer, workspaceId: string): Promise<Map<string, string>> {
   const rows = await writer.rows<{ folder: string; stamp: string }>(
     `SELECT folder, stamp FROM _folders WHERE workspace_id = ${quoteText(workspaceId)}`,
@@ -27,7 +27,7 @@ export async function recordLoadedFolders(
   })
 }
 
-/** Loaded files: all, or those in these folders. */
+/** Returns the loaded files: all, or those in these folders. */
 export async function loadedFiles(
   writer: Writer,
   workspaceId: string,
@@ -44,8 +44,8 @@ export async function loadedFiles(
 }
 
 /**
- * Of these folders, those with loaded pages only of requests before `beforeMs` and of finished windows. Pages of an unfinished window stay:
- * after the loss of the warehouse the window would begin again, and its conversations would be billed again.
+ * Returns those of the folders whose loaded pages all belong to finished windows and to requests before `beforeMs`. Pages of
+ * an unfinished window stay: if the warehouse were lost, the window would restart and bill its conversations again.
  */
 export async function foldersOfFinishedWindows(
   writer: Pick<Writer, 'rows'>,

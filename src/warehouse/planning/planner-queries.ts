@@ -1,5 +1,5 @@
-// Queries of the planner besides coverage: unfinished windows, agents, their density of conversations, and the billing periods and keys that
-// landed answers have reported.
+// Queries of the planner besides coverage: unfinished windows, agents, their density of conversations, and the billing
+// periods and keys that landed answers have reported.
 import { quoteText } from '../../catalog/layout.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import type { Density } from '../../core/planning/estimate.ts'
@@ -11,7 +11,7 @@ import { INCLUDED_SESSIONS, PACK_SESSIONS } from '../../core/quota/quota.ts'
 import { iso, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 
-/** Unfinished windows, oldest first. */
+/** Returns unfinished windows, oldest first. */
 export async function openWindows(writer: Writer, workspaceId: string): Promise<WindowProgress[]> {
   const rows = await writer.rows<{ progress: string }>(
     'SELECT progress FROM _windows WHERE workspace_id = $workspace AND NOT done ORDER BY opened_at, window_name',
@@ -26,7 +26,7 @@ export interface PausedWindow {
   untilMs: number
 }
 
-/** Unfinished windows that are not requested before `untilMs`, since their requests brought no progress. */
+/** Returns unfinished windows that are paused until `untilMs`, since their requests made no progress. */
 export async function pausedWindows(
   { rows }: Pick<Writer, 'rows'>,
   workspaceId: string,
@@ -45,7 +45,7 @@ export async function pausedWindows(
   })
 }
 
-/** Conversations per day over the last weeks, and sessions per conversation, by agent. */
+/** Returns conversations per day over the last weeks, and sessions per conversation, by agent. */
 export async function densityByAgent(
   reader: Pick<Writer, 'rows'>,
   workspaceId: string,
@@ -59,17 +59,17 @@ export async function densityByAgent(
 export interface KnownAgent {
   agentId: string
   title: string | null
-  /** The newest loaded listing contains it. */
+  /** True if the newest loaded listing contains the agent. */
   isListed: boolean
-  /** When its export answered 404 since it last answered otherwise, ms, and in any order. */
+  /** Times of 404 answers to its export since it last answered otherwise, ms, in any order. */
   refusedMs: number[]
 }
 
-/** Agents that a listing or an event has named and no event has deleted since. */
+/** Returns agents that a listing or event has named and no later event has deleted. */
 export const knownAgents = ({ rows }: Pick<Writer, 'rows'>, workspaceId: string): Promise<KnownAgent[]> =>
   rows(sqlFile('planning/known_agents'), { workspace: workspaceId, listing: `-${AGENTS.landedAs}-` })
 
-/** Agents that are marked as gone. */
+/** Returns agents that are marked as gone. */
 export async function goneAgents({ rows }: Pick<Writer, 'rows'>, workspaceId: string): Promise<string[]> {
   const gone = await rows<{ id: string }>(
     `SELECT agent_id AS id FROM agents WHERE workspace_id = ${quoteText(workspaceId)} AND _missing_since IS NOT NULL`,
@@ -77,7 +77,7 @@ export async function goneAgents({ rows }: Pick<Writer, 'rows'>, workspaceId: st
   return gone.map(({ id }) => id)
 }
 
-/** Returns the agent of each of these conversations; unknown ids are absent. */
+/** Returns the agent of each of these conversations; omits unknown ids. */
 export async function agentsOfConversations(
   writer: Writer,
   workspaceId: string,
@@ -91,8 +91,8 @@ export async function agentsOfConversations(
 }
 
 /**
- * By agent: the last second that may hold a conversation: of a stored one (if its `ts` is absent or ahead: when it was exported), of a page for
- * which some were skipped, or of a window with records that have no usable `ts` or `ID`.
+ * Returns, by agent, the last second that may contain a conversation. It is that of a stored one (its export time if
+ * `ts` is absent or ahead), of a page with skipped ones, or of a window with records without usable `ts` or `ID`.
  */
 export async function seenThrough(
   { rows }: Pick<Writer, 'rows'>,
@@ -129,7 +129,7 @@ export async function storedProviders(
   return new Map(stored.map(({ provider, ...answered }) => [provider, answered]))
 }
 
-/** Returns reports of loaded pages on the newest periods; the last one is that of most of the newest pages. */
+/** Returns the reports of loaded pages on the newest periods. The last one is reported by most of the newest pages. */
 export const reportedPeriods = (writer: Writer, workspaceId: string): Promise<ReportedPeriod[]> =>
   writer.rows(sqlFile('planning/reported_periods'), {
     workspace: workspaceId,
@@ -137,7 +137,7 @@ export const reportedPeriods = (writer: Writer, workspaceId: string): Promise<Re
     pack: PACK_SESSIONS,
   })
 
-/** When `periodKey` was first reported, ms; null if it never was. */
+/** Returns when `periodKey` was first reported, ms; null if it never was. */
 export async function periodSinceMs(
   writer: Writer,
   workspaceId: string,

@@ -12,9 +12,9 @@ import { sqlFile } from '../sql-files.ts'
 type Reader = Pick<Writer, 'rows'>
 
 /**
- * Ranges since `sinceMs` that may hide conversations, each by its newest reading, and `others` head windows that hide none:
- * conversations that enter the mirror late may lie in any of them. None where conversations since `evidenceSinceMs` show that `ts` is the
- * last activity: those that go on then appear in the next head window by themselves.
+ * Returns ranges since `sinceMs` that may hide conversations, each by its newest reading, and `others` head windows
+ * that hide none, since late conversations may lie in any range. Returns none if conversations since `evidenceSinceMs`
+ * show that `ts` is the last activity: ongoing ones then appear in the next head window.
  */
 export async function hidingRanges(
   reader: Reader,
@@ -27,14 +27,14 @@ export async function hidingRanges(
   return ranges.length > 0 && (await isTsLastActivity(reader, workspaceId, evidenceSinceMs)) ? [] : ranges
 }
 
-/** Ranges that may hide conversations because pages have shifted since `sinceMs` (ADR 6), and that nothing has read again. */
+/** Returns ranges that may hide conversations because pages shifted since `sinceMs` (ADR 6), and that were not read again. */
 export async function shiftedRanges(
   reader: Reader,
   workspaceId: string,
   { sinceMs, mirrorLagMs }: { sinceMs: number; mirrorLagMs: number },
 ): Promise<ReadRange[]> {
   const params = { workspace: workspaceId, since: iso(sinceMs) }
-  // The query reads all observations, and only windows of several pages can shift.
+  // The query reads all observations, and only windows with several pages can shift.
   const several = await reader.rows(
     `SELECT 1 FROM _windows WHERE workspace_id = $workspace AND pages > 1 AND opened_at >= $since::TIMESTAMPTZ LIMIT 1`,
     params,
@@ -43,7 +43,7 @@ export async function shiftedRanges(
   return reader.rows(sqlFile('planning/shifted_ranges'), { ...params, lag: mirrorLagMs / 1_000 })
 }
 
-/** Sessions that re-reads begun since `sinceMs` have billed. */
+/** Returns the sessions billed by re-reads that began since `sinceMs`. */
 export async function billedByRereads(reader: Reader, workspaceId: string, sinceMs: number): Promise<number> {
   const [row] = await reader.rows<{ billed: number }>(
     `SELECT coalesce(sum(billed), 0)::DOUBLE AS billed FROM _windows
@@ -53,10 +53,10 @@ export async function billedByRereads(reader: Reader, workspaceId: string, since
   return row!.billed
 }
 
-/** True if re-reads since `sinceMs` found more conversations in a range than had been skipped there: some entered the mirror late. */
+/** True if re-reads since `sinceMs` found more conversations in a range than were skipped there: some entered the mirror late. */
 export async function lateRowsSeen(reader: Reader, workspaceId: string, sinceMs: number): Promise<boolean> {
   const params = { workspace: workspaceId, since: iso(sinceMs) }
-  // The view reads all observations, so it is not queried before any range has been read again.
+  // The view reads all observations, so it is queried only after a range has been read again.
   const rereads = await reader.rows(
     `SELECT 1 FROM _windows WHERE workspace_id = $workspace AND kind = 'reread' AND opened_at >= $since::TIMESTAMPTZ LIMIT 1`,
     params,
@@ -69,12 +69,12 @@ export async function lateRowsSeen(reader: Reader, workspaceId: string, sinceMs:
   return late.length > 0
 }
 
-/** Fewer conversations than this do not show what `ts` means. */
+/** Minimum number of conversations that show the meaning of `ts`. */
 const ENOUGH = 20
 
 /**
- * True if the stored conversations show that `ts` is the time of the last activity. False if it is the time of the first message, or if too
- * few conversations show which it is.
+ * True if the stored conversations show that `ts` is the time of the last activity. False if it is the time of the
+ * first message, or if too few conversations show it.
  */
 async function isTsLastActivity(reader: Reader, workspaceId: string, sinceMs: number): Promise<boolean> {
   const [row] = await reader.rows<{ seen: number; moved: number }>(
@@ -105,19 +105,19 @@ const IS_COVERED = `(_complete OR EXISTS (SELECT 1 FROM _covered v WHERE v.works
   AND v.agent_id = conversations.agent_id AND epoch(coalesce(ts, _as_of)) BETWEEN v.from_sec AND v.to_sec))`
 
 /**
- * True if patches hold everything that has changed: an event as new as the change carried the last message, and the copy was exported
- * at least an hour after that message, when the vendor had derived sessions, costs and metrics from it.
+ * True if patches contain all changes: an event as new as the change carried the last message, and the copy was
+ * exported at least an hour after that message, when the vendor had derived sessions, costs and metrics from it.
  */
 const IS_KNOWN_FROM_EVENTS = `coalesce(_complete AND last_message_ts + INTERVAL 1 HOUR <= _as_of AND EXISTS (
   SELECT 1 FROM conversation_patches p WHERE p.workspace_id = conversations.workspace_id AND p.agent_id = conversations.agent_id
     AND p.conversation_id = conversations.conversation_id AND p.key = 'lastMessageTS' AND p.as_of >= _dirty_since), false)`
 
-/** False for a conversation that is gone, and for one that the next window will return. */
+/** False for conversations that are gone, and for those that the next window will return. */
 const MAY_BE_DUE = `(_missing_since IS NULL OR _missing_since < _dirty_since) AND ${IS_COVERED}`
 
 /**
- * Conversations dirty since before `beforeMs`, those dirty longest first. `skipKnown`: without those whose changes events have carried.
- * `knownOneIn`: of these, one in so many, which the conversation and its last change decide, and no others.
+ * Returns conversations that became dirty before `beforeMs`, oldest first. `skipKnown` omits those whose changes events
+ * have carried. `knownOneIn` selects only one in so many of these, by the conversation and its last change.
  */
 export const dirtyIds = (
   reader: Reader,
@@ -131,15 +131,15 @@ export const dirtyIds = (
   return idsWhere(reader, { workspace: workspaceId, before: iso(beforeMs) }, { where, order: '_dirty_since', limit })
 }
 
-/** Returns a time of the record; NULL if it is later than everything that was received about the conversation, since it is wrong then. */
+/** Returns the SQL of a time of the record; NULL if it is later than all data received about the conversation, and so wrong. */
 const plausible = (column: string): string =>
   `CASE WHEN ${column} <= greatest(_fetched_at, _dirty_since) + INTERVAL ${MAX_CLOCK_SKEW_MS} MILLISECOND THEN ${column} END`
 const LAST_ACTIVITY = `greatest(${['ts', 'last_message_ts', 'last_modified'].map(plausible).join(', ')})`
 
-/** False for a conversation that the vendor looked at and did not export, unless it has changed since. */
+/** False for a conversation that the vendor looked up but did not export, unless it has changed since. */
 const MAY_BE_EXPORTED = '(_not_exportable_since IS NULL OR coalesce(_not_exportable_since < _dirty_since, false))'
 
-/** Conversations active since `activeSinceMs` that were last exported at `readBeforeMs` or earlier, or never exported completely; most recently active first. */
+/** Returns conversations active since `activeSinceMs` and not exported since `readBeforeMs`, or never completely; latest activity first. */
 export const agedIds = (
   reader: Reader,
   workspaceId: string,
@@ -155,7 +155,7 @@ export const agedIds = (
     },
   )
 
-/** `count` conversations at random whose copy was read before `readBeforeMs` and is not known to be stale. */
+/** Returns `count` random conversations whose copy was read before `readBeforeMs` and is not known to be stale. */
 export const randomIds = (
   reader: Reader,
   workspaceId: string,
@@ -172,7 +172,7 @@ export const randomIds = (
     },
   )
 
-/** When the last sample was begun, ms; null: never. */
+/** Returns when the last sample began, ms; null if there was none. */
 export async function lastSampledMs(reader: Reader, workspaceId: string): Promise<number | null> {
   const [row] = await reader.rows<{ at: number | null }>(
     `SELECT epoch_ms(max(opened_at))::DOUBLE AS at FROM _windows WHERE workspace_id = $workspace AND kind = 'sample'`,
@@ -181,7 +181,7 @@ export async function lastSampledMs(reader: Reader, workspaceId: string): Promis
   return row!.at
 }
 
-/** Conversations that refreshes begun since `sinceMs` have requested. */
+/** Returns the conversations that refreshes begun since `sinceMs` have requested. */
 export async function refreshedSince(reader: Reader, workspaceId: string, sinceMs: number): Promise<ConversationKey[]> {
   const rows = await reader.rows<{ progress: string }>(
     `SELECT progress FROM _windows WHERE workspace_id = $workspace AND kind = 'refresh' AND opened_at >= $since::TIMESTAMPTZ`,
@@ -194,8 +194,8 @@ export async function refreshedSince(reader: Reader, workspaceId: string, sinceM
 }
 
 /**
- * By agent, conversations that events show as still active and that no export has returned: not quiet for an hour yet, and begun at most six
- * hours ago. Another export would have to follow their first one. Without events there are none, so nothing waits.
+ * Returns, by agent, conversations that no export has returned and that events show as active: changed within the last hour,
+ * and begun within the last six. Waiting saves exporting them twice. Without events there are none, so nothing waits.
  */
 export const activeConversations = (
   { rows }: Reader,
@@ -210,8 +210,8 @@ export const activeConversations = (
   )
 
 /**
- * Null where none was measured, or no event has reported a message since its export: then none is due. The row had the values of keys that
- * events carry, so a refresh finds nothing new in them. `quietMs`: the time without a change before a refresh.
+ * Returns the measured refreshes; null if none was measured, or if no event has reported a message, so that none is due.
+ * Events carry the keys of the row, so a refresh finds nothing new in them. `quietMs`: time without a change before a refresh.
  */
 export async function measuredRefreshes(
   { rows }: Reader,

@@ -1,5 +1,5 @@
-// Casts a SELECT's result to types that the answer's format has. DuckDB does the casting, in a SELECT around the caller's, because the Node
-// client would lose values of a UNION, a VARIANT or a struct without names.
+// Casts a SELECT's result to types that the answer's format has. DuckDB casts, in a SELECT around the caller's, because
+// the Node client would lose values of a UNION, a VARIANT or a struct without names.
 
 import {
   type DuckDBArrayType,
@@ -28,7 +28,7 @@ const UNCHANGED: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.BLOB,
 ])
 
-/** The smallest of these types that holds all values. The rest becomes text as DuckDB prints it. */
+/** The smallest of these types that holds all values. Other types become text as DuckDB prints it. */
 const CAST_TO: Partial<Record<DuckDBTypeId, string>> = {
   [DuckDBTypeId.TINYINT]: 'INTEGER',
   [DuckDBTypeId.SMALLINT]: 'INTEGER',
@@ -46,14 +46,14 @@ const CAST_TO: Partial<Record<DuckDBTypeId, string>> = {
   [DuckDBTypeId.VARIANT]: 'JSON',
 }
 
-/** Returns the type to cast to, as SQL; with `isFile`, JSON is text, since Parquet's readers differ in it. */
+/** Returns the type to cast to, as SQL. With `isFile`, JSON becomes text, since Parquet readers treat it differently. */
 function target(type: DuckDBType, isFile: boolean): string {
   const inner = (of: DuckDBType) => target(of, isFile)
   switch (type.typeId) {
     case DuckDBTypeId.LIST:
       return `${inner((type as DuckDBListType).valueType)}[]`
     case DuckDBTypeId.ARRAY:
-      // Other readers of Parquet reject a column of arrays with a NULL as DuckDB 1.5 writes it; lists are written correctly.
+      // Other Parquet readers reject a column of arrays with a NULL as DuckDB 1.5 writes it; lists are written correctly.
       return `${inner((type as DuckDBArrayType).valueType)}[]`
     case DuckDBTypeId.MAP: {
       const { keyType, valueType } = type as DuckDBMapType
@@ -61,7 +61,7 @@ function target(type: DuckDBType, isFile: boolean): string {
     }
     case DuckDBTypeId.STRUCT: {
       const { entryNames, entryTypes } = type as DuckDBStructType
-      // The fields of `row(1, 2)` have no names; they are called by their position.
+      // The fields of `row(1, 2)` have no names, so they are named by position.
       const fields = entryNames.map((name, at) => `${quoteName(name || `${at + 1}`)} ${inner(entryTypes[at]!)}`)
       return `STRUCT(${fields.join(', ')})`
     }
@@ -73,7 +73,7 @@ function target(type: DuckDBType, isFile: boolean): string {
   }
 }
 
-/** Returns the name of the type, in which that of JSON is not VARCHAR. */
+/** Returns the name of the type, with JSON distinguished from VARCHAR. */
 const nameOf = (type: DuckDBType): string => (type.alias === 'JSON' ? 'JSON' : type.toString())
 
 interface SourceColumn {
@@ -91,7 +91,7 @@ function castOf(column: string, { type }: SourceColumn, isFile: boolean): string
   return isFile && inFile !== target(type, false) ? `CAST(${present} AS ${inFile})` : present
 }
 
-/** Returns a SELECT that casts the columns of the caller's, whose lines keep their numbers; null when no column needs a cast. */
+/** Returns a SELECT that casts the columns of the caller's, whose lines keep their numbers; null if no column needs a cast. */
 function castSelect(sql: string, columns: SourceColumn[], isFile: boolean): string | null {
   const names = columns.map(({ name }) => name)
   const given = isFile ? uniqueNames(names) : names
@@ -104,7 +104,7 @@ function castSelect(sql: string, columns: SourceColumn[], isFile: boolean): stri
 export interface Prepared {
   statement: DuckDBPreparedStatement
   columns: SourceColumn[]
-  /** The SQL to run instead of the caller's; null when that can run unchanged. */
+  /** The SQL to run instead of the caller's; null if that can run unchanged. */
   cast: string | null
 }
 

@@ -1,23 +1,23 @@
-// Limits the queries that run at once: a few run, some more wait in order of arrival, the rest are refused.
+// Limits concurrent queries: a few run, some more wait in order of arrival, the rest are refused.
 //
-// All queries of a process share libuv's thread pool (16 threads: `cli/convohouse.cts`) with files, DNS, zlib and every other call of DuckDB. A
-// query occupies a thread for as long as it runs: with four slow queries in a pool of four nothing else proceeded, not even fsync.
+// All queries of a process share libuv's thread pool (16 threads: `cli/convohouse.cts`) with files, DNS, zlib and every other call of
+// DuckDB. A query occupies a thread while it runs: with four slow queries in a pool of four nothing else proceeded, not even fsync.
 
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 
 interface QueueLimits {
-  /** Queries that run at once. */
+  /** Number of running queries. */
   running: number
-  /** Queries that wait for a slot. */
+  /** Number of queries that wait for a slot. */
   waiting: number
 }
 
 export interface QueryQueue {
   /**
-   * Resolves when a slot is free, with the function that releases it; a second call of that function does nothing.
+   * Resolves with the function that releases the slot, once one is free; calling that function again does nothing.
    *
-   * @throws TOO_MANY_QUERIES when the queue is full or the query has waited `waitMs`; INTERRUPTED when the signal aborts
+   * @throws TOO_MANY_QUERIES if the queue is full or the query has waited `waitMs`; INTERRUPTED if the signal aborts
    */
   acquire(waitMs: number, signal: AbortSignal): Promise<() => void>
 }

@@ -1,4 +1,4 @@
-// Converts DuckDB's types to shapes and its values to cells, by a reader that is compiled once per column.
+// Converts DuckDB's types to shapes, and its values to cells by a reader that is compiled once per column.
 
 import {
   type DuckDBBlobValue,
@@ -31,7 +31,7 @@ const SCALARS: Partial<Record<DuckDBTypeId, Shape>> = {
 
 const JSON_ALIAS = 'JSON'
 
-/** Returns the shape of a column of a DuckDB type that a result may have (casts.ts). */
+/** Returns the shape of a column, whose DuckDB type is one that results can have (casts.ts). */
 export function shapeOf(type: DuckDBType): Shape {
   const scalar = SCALARS[type.typeId]
   if (scalar) return scalar
@@ -53,7 +53,7 @@ export function shapeOf(type: DuckDBType): Shape {
   }
 }
 
-/** DuckDB's own name of the type, JSON included (which is VARCHAR under an alias). */
+/** Returns DuckDB's own name of the type, including JSON (which is VARCHAR under an alias). */
 export function typeName(type: DuckDBType): string {
   return type.alias ?? type.toString()
 }
@@ -62,8 +62,8 @@ const structFields = (type: DuckDBStructType) =>
   type.entryNames.map((name, at) => ({ name, shape: shapeOf(type.entryTypes[at]!) }))
 
 /**
- * Converting values blocks the event loop: 20,000 wide rows at once took 4.2 s, about 1.4 µs per cell. So 8,192 cells take 12 ms, after which
- * the process does other work; a chunk of DuckDB's (2,048 rows of 150 columns) would take 430 ms.
+ * Converting values blocks the event loop: 20,000 wide rows at once took 4.2 s, about 1.4 µs per cell. A batch of 8,192 cells
+ * takes 12 ms, after which the process does other work; one chunk of DuckDB's (2,048 rows of 150 columns) would take 430 ms.
  */
 const CELLS_A_BATCH = 8_192
 

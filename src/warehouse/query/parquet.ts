@@ -25,7 +25,7 @@ export interface ParquetFile {
   bytes: number
 }
 
-/** The temporary name of a file until it is complete, in the same folder so that it can be renamed. */
+/** Returns the temporary name of a file until it is complete, in the same folder so that it can be renamed. */
 export function partOf(file: string): string {
   return join(dirname(file), `.${basename(file)}.${process.pid}.part`)
 }
@@ -38,7 +38,7 @@ export function partOf(file: string): string {
 export async function copyToParquet(request: ParquetRequest): Promise<ParquetFile> {
   const part = partOf(request.file)
   try {
-    // Created here with mode 0600, because it holds personal data: DuckDB would make it readable for all users.
+    // Created here with mode 0600, because it contains personal data: DuckDB would make it readable for all users.
     await (
       await open(part, 'w', 0o600).catch(cause => Promise.reject(notWritable('HOME_UNUSABLE', request.file, cause)))
     ).close()
@@ -56,7 +56,7 @@ export async function copyToParquet(request: ParquetRequest): Promise<ParquetFil
   }
 }
 
-/** Writes the Parquet file in a session that the caller opened and closes. */
+/** Writes the Parquet file in a session that the caller opened and will close. */
 export async function copyIn(
   session: QuerySession,
   { connection, sql, part }: { connection: DuckDBConnection; sql: string; part: string },
@@ -70,7 +70,7 @@ export async function copyIn(
   }
   const { cast } = await session.step(() => prepareCast(connection, guarded, { isFile: true }))
   const target = part.replaceAll("'", "''")
-  // FROM (…) accepts DESCRIBE and SHOW as well, which COPY does not.
+  // FROM (…) accepts DESCRIBE and SHOW, which COPY does not.
   const select = cast ?? `FROM (${guarded.sql}\n)`
   const metadata = pandasMetadata(await session.step(() => columnsOf(connection, select))).replaceAll("'", "''")
   const options = `FORMAT parquet, USE_TMP_FILE false, KV_METADATA {${PANDAS_KEY}: '${metadata}'}`
@@ -97,7 +97,7 @@ export async function putInPlace(part: string, file: string): Promise<void> {
   try {
     await syncFile(part)
     await rename(part, file)
-    // Windows cannot open a folder, and keeps renames without it.
+    // Windows cannot open a folder, and makes renames durable without it.
     if (process.platform !== 'win32') await syncFolder(dirname(file))
   } catch (cause) {
     throw notWritable('HOME_UNUSABLE', file, cause)

@@ -1,18 +1,18 @@
-// Translates DuckDB's errors about a query. They keep DuckDB's text, which has the line, the caret and "Did you mean". The text may quote a
-// value of the data, so it goes only to the caller and never to a log.
+// Translates DuckDB's errors about a query. They keep DuckDB's text, with the line, the caret and "Did you mean". The
+// text may quote data, so only the caller receives it, never a log.
 
 import { ConvohouseError } from '../../core/errors.ts'
 
-/** A reader writes only spill files, so such an IO error means that it cannot spill. */
+/** A reader writes only spill files, so this IO error means that it cannot spill. */
 const CANNOT_SPILL = /^IO Error: .*\.spill/s
 
-/** Matches DuckDB's messages of classes that quote the SQL alone; others may quote a value. */
+/** Matches DuckDB's messages of classes that quote only the SQL; others may quote a value. */
 export const ABOUT_THE_SQL = /^(Parser|Binder|Catalog) Error: [^\n]*/
 
 /** Matches the class of DuckDB's message. */
 export const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
 
-/** Returns the error to report for a failed query; an error of ours is returned unchanged. */
+/** Returns the error to report for a failed query; our own errors are returned unchanged. */
 export function queryError(cause: unknown): ConvohouseError {
   if (cause instanceof ConvohouseError) return cause
   const what = messageOf(cause)

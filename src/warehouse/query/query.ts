@@ -9,10 +9,10 @@ import type { Batch, Column, QueryResult, Tally } from './results.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
 
 export interface QueryRequest extends QueryLimits {
-  /** For the exclusive use of the query until the result is closed. */
+  /** Only this query may use it until the result is closed. */
   connection: DuckDBConnection
   sql: string
-  /** Upper bound of the rows; `tally().truncated` says whether there were more. */
+  /** Upper bound of the rows; `tally().truncated` shows whether there were more. */
   maxRows?: number
 }
 
@@ -32,7 +32,7 @@ export async function runQuery(request: QueryRequest): Promise<QueryResult> {
   }
 }
 
-/** `runQuery` in a session that the caller opened and closes. */
+/** Runs `runQuery` in a session that the caller opened and will close. */
 export async function queryIn(
   session: QuerySession,
   request: Pick<QueryRequest, 'connection' | 'sql' | 'maxRows'>,
@@ -65,7 +65,7 @@ function resultOf(streaming: Streaming): QueryResult {
   }
 }
 
-/** Names, shapes, and the types as they were before the cast. */
+/** Returns the names, the shapes, and the types before the cast. */
 function columnsOf({ answer, columns }: Streaming): Column[] {
   return answer.columnNames().map((name, at) => ({
     ...{ name, type: typeName(columns[at]!.type), shape: shapeOf(answer.columnType(at)) },
@@ -79,7 +79,7 @@ async function* stream(query: Omit<Streaming, 'columns'> & { columns: Column[]; 
       const chunk = await session.step(() => answer.fetchChunk())
       if (!chunk || chunk.rowCount === 0) return await assertComplete(query)
       for (const batch of batchesOf(chunk, columns)) {
-        // Through the session, so that a timeout is noticed and the event loop gets a turn between batches.
+        // Runs in the session, so that a timeout is noticed, and yields to the event loop between batches.
         await session.step(() => nextTurn())
         const cut = cutTo(batch, maxRows - tally.rows)
         tally.rows += cut.rows
@@ -100,11 +100,11 @@ function cutTo(batch: Batch, rows: number): Batch {
 }
 
 /**
- * Verifies that a stream ended because there are no more rows. DuckDB's C API, and so the Node client, ends a failed stream like a complete
- * one: the next chunk is empty, and the error is lost (seen with 1.5.6: a bad cast in the last tenth of 3,000,000 rows gave 2,648,064 rows and
- * no error). But a failure aborts the transaction, which distinguishes the two.
+ * Verifies that a stream ended because there are no more rows. DuckDB's C API, and so the Node client, ends a failed stream
+ * like a complete one: the next chunk is empty, and the error is lost (seen with 1.5.6: a bad cast in the last tenth of
+ * 3,000,000 rows gave 2,648,064 rows and no error). But a failure aborts the transaction, which distinguishes the two.
  *
- * @throws SQL_INVALID with DuckDB's message when it failed
+ * @throws SQL_INVALID with DuckDB's message if it failed
  */
 async function assertComplete({
   session,

@@ -1,4 +1,4 @@
-// Opens the warehouse file for reading in this process, where no other process holds it.
+// Opens the warehouse file for reading in this process, if no other process holds it.
 
 import { rmSync } from 'node:fs'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
@@ -11,7 +11,7 @@ import { partOf } from './parquet.ts'
 interface ReaderOptions {
   /** The DuckDB file. */
   file: string
-  /** As DuckDB writes it: `1GB`. */
+  /** Syntax as in DuckDB: `1GB`. */
   memoryLimit: string
   threads: number
   /** The Parquet file that `copyToParquet` will write: the only file besides the warehouse that the connection may access. */
@@ -24,10 +24,10 @@ export interface Reader {
 }
 
 /**
- * Opens the warehouse READ_ONLY without access to files and network, with locked settings, in UTC. A process that holds the warehouse must
- * not call this: closing a second instance drops the lock of the first.
+ * Opens the warehouse READ_ONLY without access to files and network, with locked settings, in UTC. A process that holds the warehouse must not call
+ * this, since closing a second instance releases the lock of the first.
  *
- * @throws WAREHOUSE_MISSING; WAREHOUSE_LAYOUT; WAREHOUSE_LOCKED where another process holds it, which then answers queries on its socket; HOME_UNUSABLE
+ * @throws WAREHOUSE_MISSING; WAREHOUSE_LAYOUT; WAREHOUSE_LOCKED if another process holds it, which then answers queries on its socket; HOME_UNUSABLE
  */
 export async function openReader(options: ReaderOptions): Promise<Reader> {
   const spill = readerSpillFolder(options.file)
@@ -55,13 +55,13 @@ function removeSpill(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true })
   } catch {
-    // The next writer removes folders that are left behind.
+    // The next writer removes leftover folders.
   }
 }
 
 async function openFile({ file, memoryLimit, threads }: ReaderOptions, spill: string): Promise<DuckDBInstance> {
   expectFile(file)
-  // Fails in a read-only folder; then a query that does not fit into memory reports that it cannot spill.
+  // Fails in a read-only folder; a query that does not fit into memory then reports that it cannot spill.
   await createSpillParent(file).catch(() => {})
   try {
     return await DuckDBInstance.create(file, {

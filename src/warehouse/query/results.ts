@@ -1,13 +1,13 @@
-// The result of a query, independent of DuckDB: the same whether the query ran in this process or in the holder of the warehouse.
+// The result of a query, independent of DuckDB and of the process that ran it.
 
 /**
- * One value, encoded by the shape of its column: a timestamp is a count of microseconds since the epoch, a date a count of days, a decimal its
- * exact digits, a blob base64, a struct the list of its fields' values in order, a map a list of `[key, value]`. Integers of 64 bits
- * are bigint, narrower ones number.
+ * One value, encoded by the shape of its column: a timestamp is a count of microseconds since the epoch, a date a count
+ * of days, a decimal its exact digits, a blob base64, a struct the list of its fields' values in order, a map a list of
+ * `[key, value]`. 64-bit integers are bigint, narrower ones number.
  */
 export type Cell = null | boolean | number | bigint | string | Cell[]
 
-/** The shape of a column's cells. Types without a kind of their own are text as DuckDB prints it. */
+/** The shape of a column's cells. Types without their own kind are text as DuckDB prints it. */
 export type Shape =
   | { kind: 'boolean' }
   | { kind: 'integer'; bits: 32 | 64 }
@@ -38,21 +38,21 @@ export interface Batch {
 
 export interface Tally {
   rows: number
-  /** True where `maxRows` cut the result: there was at least one more row. */
+  /** True if `maxRows` cut the result: there was at least one more row. */
   truncated: boolean
 }
 
 export interface QueryResult {
   columns: Column[]
-  /** Read them once. @throws QUERY_TIMEOUT, INTERRUPTED or SQL_INVALID where the query ends early */
+  /** Batches of rows, which can be read once. @throws QUERY_TIMEOUT, INTERRUPTED or SQL_INVALID if the query ends early */
   batches: AsyncIterable<Batch>
-  /** Rows read so far; final when `batches` has ended. */
+  /** Counts the rows read so far; final when `batches` has ended. */
   tally(): Tally
   /** Ends the query and releases its resources. May be called at any time, repeatedly. */
   close(): Promise<void>
 }
 
-/** `a, a, a_1` becomes `a, a_2, a_1`: every name occurs once, ignoring case, and the first occurrence is unchanged. */
+/** Makes names unique, ignoring case; first occurrences stay unchanged: `a, a, a_1` becomes `a, a_2, a_1`. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set(names.map(name => name.toLowerCase()))
   const given = new Set<string>()

@@ -1,4 +1,4 @@
-// Rows of small SELECTs about the warehouse itself, as plain objects: for reports and metrics.
+// Rows of small SELECTs about the warehouse itself, as plain objects for reports and metrics.
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { SECOND } from '../../core/time.ts'
 import type { Connectable, Writer } from '../connection.ts'
@@ -12,7 +12,7 @@ import { openWarehouseClient, queryWarehouse, type WarehouseAccess } from './war
 
 export type Fact = string | number | boolean | null
 
-/** Runs one SELECT. Counts are numbers; a time is ISO-8601, and UTC, as all times of the bookkeeping are. */
+/** Runs one SELECT. Counts are numbers; times are ISO-8601 in UTC, like all times of the bookkeeping. */
 export type Rows = <R>(sql: string) => Promise<R[]>
 
 /** Reads in this process, which holds the warehouse, without a slot of the query queue. @throws QUERY_TIMEOUT, SQL_INVALID */
@@ -20,8 +20,8 @@ export const rowsHere = (instance: Connectable, limits: QueryLimits): Rows =>
   rowsBy(async sql => runQuery({ ...limits, sql, connection: await instance.connect() }))
 
 /**
- * As `rowsHere`, on a connection of the caller and without the guard: for SQL of our own, with numbers and texts as values. The guard takes
- * longer than most checks of a small warehouse, and a sync runs fifty.
+ * Like `rowsHere`, on a connection of the caller and without the guard: for our own SQL, with numbers and texts as
+ * values. The guard takes longer than most checks of a small warehouse, and a sync runs fifty.
  */
 export const unguardedRows =
   (connection: DuckDBConnection, limits: QueryLimits): Rows =>
@@ -42,8 +42,8 @@ export const unguardedRows =
   }
 
 /**
- * Reads from the process of this machine that holds the warehouse. If none does, the file is not opened, because that would keep a sync
- * from locking it. @throws WAREHOUSE_LOCKED when no process answers; QUERY_TIMEOUT, SQL_INVALID
+ * Reads from the local process that holds the warehouse. If there is none, the file is not opened, because that would
+ * keep a sync from locking it. @throws WAREHOUSE_LOCKED if no process answers; QUERY_TIMEOUT, SQL_INVALID
  */
 export const rowsOfHolder = (home: string, limits: QueryLimits): Rows =>
   rowsBy(sql => queryHolder({ ...limits, home, sql }))
@@ -54,7 +54,7 @@ const TIMEOUT_MS = 30 * SECOND
 export const warehouseRows = (access: WarehouseAccess): Rows =>
   rowsBy(sql => queryWarehouse(access, { sql, timeoutMs: TIMEOUT_MS }))
 
-/** As `warehouseRows`, for many SELECTs: the file is opened once. `isHeld`: another process answered the last SELECT. */
+/** Like `warehouseRows`, for many SELECTs: the file is opened once. `isHeld`: another process answered the last SELECT. */
 export async function withWarehouseRows<T>(
   access: WarehouseAccess,
   work: (rows: Rows, isHeld: () => boolean) => Promise<T>,
@@ -70,7 +70,7 @@ export async function withWarehouseRows<T>(
   }
 }
 
-/** As `rows`, for SQL with parameters, which become literals: queries to the warehouse's holder allow none. */
+/** Like `rows`, for SQL with parameters, which become literals, since the warehouse's holder accepts no parameters. */
 export const withParams = (rows: Rows): Pick<Writer, 'rows'> => ({
   rows: (sql, params = {}) => rows(withLiterals(sql, params)),
 })

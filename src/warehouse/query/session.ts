@@ -15,24 +15,24 @@ const INTERRUPT_EVERY_MS = 50
 const SOON_MS = 1_000
 
 export interface QueryLimits {
-  /** From the start to the last row read, so that a slow reader cannot keep a transaction open for ever. */
+  /** Time from the start to the last row read, so that a slow reader cannot keep a transaction open for ever. */
   timeoutMs: number
   signal?: AbortSignal
 }
 
 export interface QuerySession {
-  /** Runs one step; throws QUERY_TIMEOUT, INTERRUPTED, SQL_INVALID or SQL_REFUSED. One step at a time. */
+  /** Runs one step; throws QUERY_TIMEOUT, INTERRUPTED, SQL_INVALID or SQL_REFUSED. Only one step may run at a time. */
   step<T>(work: () => Promise<T>): Promise<T>
-  /** Rolls back and frees the connection. Waits for DuckDB, which checks for interrupts between vectors only. */
+  /** Rolls back and frees the connection. Waits for DuckDB, which checks for interrupts only between vectors. */
   close(): Promise<void>
-  /** `close`, but waits for a second at most: DuckDB does not interrupt a query inside one huge value. */
+  /** Like `close`, but waits at most a second: DuckDB does not interrupt a query inside one huge value. */
   closeSoon(): Promise<void>
 }
 
 /**
- * Opens a read-only transaction on a connection that nothing else uses meanwhile.
+ * Opens a read-only transaction on a connection that nothing else uses.
  *
- * @throws INTERRUPTED when the signal is already aborted.
+ * @throws INTERRUPTED if the signal is already aborted.
  */
 export async function openSession(connection: DuckDBConnection, limits: QueryLimits): Promise<QuerySession> {
   const session = createSession(connection, limits)

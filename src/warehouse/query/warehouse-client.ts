@@ -10,11 +10,11 @@ import { openReader, type Reader } from './reader.ts'
 import type { QueryResult } from './results.ts'
 import type { QueryLimits } from './session.ts'
 
-/** Where the warehouse is, and what a process that opens it may use. */
+/** Location of the warehouse, and limits for a process that opens it. */
 export interface WarehouseAccess {
   /** The data folder. */
   home: string
-  /** As DuckDB writes it: `1GB`. */
+  /** Syntax as in DuckDB: `1GB`. */
   memoryLimit: string
   threads: number
 }
@@ -28,7 +28,7 @@ export interface ClientQuery extends QueryLimits {
 const RETRY_FOR_MS = 3 * SECOND
 const RETRY_EVERY_MS = 100
 
-/** Reads the file itself, else asks the holder; retries for a moment when another process takes or releases the file in between. */
+/** Reads the file itself, else asks the holder. Retries for a moment if another process opens or closes the file in between. */
 export async function locallyOrByHolder<T>(
   locally: () => Promise<T>,
   byHolder: () => Promise<T>,
@@ -56,7 +56,7 @@ const openLocally = ({ home, memoryLimit, threads }: WarehouseAccess, parquetFil
 interface WarehouseClient {
   /** Runs one SELECT; close its result before the next query. @throws as `queryWarehouse` */
   query(query: ClientQuery): Promise<QueryResult>
-  /** True when another process, which holds the warehouse, answered the last query. */
+  /** True if another process, which holds the warehouse, answered the last query. */
   isHeld(): boolean
   close(): void
 }

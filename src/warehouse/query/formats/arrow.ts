@@ -27,9 +27,8 @@ import { type Batch, type Cell, type QueryResult, type Shape, uniqueNames } from
 import { PANDAS_KEY, pandasMetadata } from './pandas-metadata.ts'
 
 /**
- * Yields the schema, the record batches and the end mark. The metadata of a field holds DuckDB's type, that of the schema
- * what pandas needs. Readers that seek (`read_feather`)
- * need a file, readers of a pipe a stream.
+ * Yields the schema, the record batches and the end mark. A field's metadata contains DuckDB's type, the schema's
+ * contains pandas' metadata. Readers that seek (`read_feather`) need a file, readers of a pipe a stream.
  */
 export async function* arrow(result: QueryResult, as: 'file' | 'stream'): AsyncGenerator<Uint8Array> {
   const names = uniqueNames(result.columns.map(({ name }) => name))
@@ -50,7 +49,7 @@ export async function* arrow(result: QueryResult, as: 'file' | 'stream'): AsyncG
   yield pieces.take()
 }
 
-/** Minimum number of cells in a record batch, since the head of each batch takes some hundred bytes per column. */
+/** Minimum number of cells in a record batch, since each batch's head takes some hundred bytes per column. */
 const CELLS_A_BATCH = 65_536
 
 /** Yields the same rows in fewer batches. */
@@ -81,8 +80,8 @@ function recordBatch(schema: Schema, columns: ArrowColumn[], batch: Batch): Reco
 }
 
 /**
- * Collects the bytes that the writer writes, so that they can be read synchronously: the writer's own streams run ahead of their reader, and
- * turn an error of the query into an unhandled rejection.
+ * Collects the bytes that the writer writes, so that they can be read synchronously: the writer's own streams run ahead
+ * of their reader, and turn an error of the query into an unhandled rejection.
  */
 class Pieces extends AsyncByteQueue {
   private written: Uint8Array[] = []
@@ -105,8 +104,8 @@ interface ArrowColumn {
 }
 
 /**
- * Returns the Arrow column for a shape, of the same type as in DuckDB's Parquet files: decimals, lists, structs and maps keep their
- * types, and only a timestamp with a zone is marked as UTC. Types that Arrow or Parquet lacks have been cast to text (casts.ts).
+ * Returns the Arrow column for a shape, typed as in DuckDB's Parquet files: decimals, lists, structs and maps keep their types,
+ * and only a timestamp with a zone is marked as UTC. Types that Arrow or Parquet lack have been cast to text (casts.ts).
  */
 function arrowColumn(shape: Shape): ArrowColumn {
   switch (shape.kind) {

@@ -1,13 +1,13 @@
-// The lossless format of convohouse's own client: frames of Node's structured clone (`v8.serialize`), which has integers of 64 bits, NaN,
-// infinities and minus zero. A frame is its length (4 bytes, big endian) and one message: the columns, then batches, then the end or an error.
-// An answer without either was cut off.
+// The lossless format of convohouse's own client: frames of Node's structured clone (`v8.serialize`), which supports
+// 64-bit integers, NaN, infinities and minus zero. A frame is its length (4 bytes, big endian) and one message: the
+// columns, then batches, then the end or an error. An answer without either was cut off.
 import { deserialize, serialize } from 'node:v8'
 import type { Batch, Column, QueryResult, Tally } from '../results.ts'
 
 /** Names the version of the encoding, so that a holder with another version of Node refuses the request. */
 export const CELLS_MEDIA_TYPE = `application/vnd.convohouse.cells.v${serialize(null)[1]}`
 
-/** An error as clients see it: its stable code, what is wrong, what to do. */
+/** An error as clients see it: its stable code, its message and its hint. */
 export interface ErrorBody {
   code: string
   what: string

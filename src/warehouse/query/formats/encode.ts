@@ -8,12 +8,12 @@ import { json, ndjson } from './json.ts'
 /** Arrow IPC has two forms: a stream for pipes, a file for readers that seek. `cells` is for convohouse's own client. */
 export type StreamedFormat = 'csv' | 'json' | 'ndjson' | 'arrow' | 'arrow-file' | 'cells'
 
-/** Yields the answer in that format, piece by piece. A failure of the query is thrown between two pieces. */
+/** Yields the answer in that format, piece by piece. Throws a failure of the query between two pieces. */
 export async function* encode(result: QueryResult, format: StreamedFormat): AsyncGenerator<string | Uint8Array> {
   if (format === 'csv') yield* csv(result)
   else if (format === 'json') yield* json(result)
   else if (format === 'ndjson') yield* ndjson(result)
   else if (format === 'cells') yield* cells(result)
-  // Loaded on demand: apache-arrow takes a tenth of a second, which every command would wait for.
+  // Loaded on demand, because apache-arrow takes a tenth of a second, which every command would wait for.
   else yield* (await import('./arrow.ts')).arrow(result, format === 'arrow-file' ? 'file' : 'stream')
 }

@@ -3,7 +3,7 @@
 import { ConvohouseError } from '../../../core/errors.ts'
 import { type Batch, type Cell, type Column, type QueryResult, type Shape, uniqueNames } from '../results.ts'
 
-/** Yields one JSON array, one text per batch. If the query fails on the way, the array stays open, so half an answer is not valid JSON. */
+/** Yields one JSON array, one text per batch. If the query fails halfway, the array stays open, so half an answer is not valid JSON. */
 export async function* json(result: QueryResult): AsyncGenerator<string> {
   const write = rowWriter(result.columns)
   let before = '[\n'
@@ -33,14 +33,14 @@ function rowWriter(columns: Column[]): (batch: Batch) => string[] {
     })
 }
 
-/** Writes a cell as text. Compiled once per column. */
+/** Writes a cell as text. It is compiled once per column. */
 export type Writer = (cell: Cell) => string
 
 /** Decimal digits that a double holds without loss. Most readers parse a JSON number as a double. */
 const SAFE_DIGITS = 15
 
 /**
- * Returns the writer of JSON for cells of a shape. A number that a double does not hold exactly is a string: an integer
+ * Returns the JSON writer for cells of a shape. A number that a double cannot hold exactly is a string: an integer
  * beyond 2^53, a decimal of more than 15 digits, NaN, an infinity. Times are ISO-8601 and blobs base64. JSON columns
  * are embedded as JSON. Structs and maps with text keys are objects; other maps are lists of `{"key": …, "value": …}`.
  */
@@ -86,7 +86,7 @@ function wideInteger(value: bigint): string {
   return safe ? String(value) : `"${value}"`
 }
 
-/** Returns the JSON as stored, so that numbers keep every digit; on one line, since in NDJSON a line is a record. */
+/** Returns the stored JSON, so that numbers keep every digit, on one line, since a line is a record in NDJSON. */
 function jsonColumn(text: string): string {
   try {
     JSON.parse(text)
@@ -116,15 +116,15 @@ function mapWriter({ key, value }: Extract<Shape, { kind: 'map' }>): Writer {
     : cell => `[${pairs(cell).map(([k, v]) => `{"key":${writeKey(k)},"value":${writeValue(v)}}`)}]`
 }
 
-/** DuckDB's infinities: the largest values of 64 bits, and of 32 bits for a date. */
+/** DuckDB's infinities are the largest values of 64 bits, and of 32 bits for a date. */
 const INFINITY = 2n ** 63n - 1n
 const INFINITE_DAY = 2 ** 31 - 1
 
 const DAY_MS = 86_400_000
 
 /**
- * `2026-11-20T20:49:46.123Z` for a count of microseconds since the epoch; without `Z` where the shape has no zone. Years before 0 (1 BC) and
- * after 9999 have a sign and six digits. @throws SQL_INVALID outside of JavaScript's calendar
+ * Returns `2026-11-20T20:49:46.123Z` for microseconds since the epoch; without `Z` if the shape has no zone. Years
+ * before 0 (1 BC) and after 9999 have a sign and six digits. @throws SQL_INVALID outside of JavaScript's calendar
  */
 export function timestampText(micros: bigint, { zone }: Extract<Shape, { kind: 'timestamp' }>): string {
   if (micros === INFINITY) return 'infinity'
@@ -134,7 +134,7 @@ export function timestampText(micros: bigint, { zone }: Extract<Shape, { kind: '
   return `${text}${rest === 0n ? '' : String(rest).padStart(3, '0')}${zone ? 'Z' : ''}`
 }
 
-/** `2026-11-20` for a count of days since the epoch. @throws SQL_INVALID outside of JavaScript's calendar */
+/** Returns `2026-11-20` for days since the epoch. @throws SQL_INVALID outside of JavaScript's calendar */
 export function dateText(days: number): string {
   if (days === INFINITE_DAY) return 'infinity'
   if (days === -INFINITE_DAY) return '-infinity'

@@ -3,7 +3,7 @@
 // Format: https://pandas.pydata.org/docs/development/developer.html#storing-pandas-dataframe-objects-in-apache-parquet-format
 import type { Column, Shape } from '../results.ts'
 
-/** The key of the metadata, in Arrow and in Parquet. */
+/** Key of the metadata, in Arrow and in Parquet. */
 export const PANDAS_KEY = 'pandas'
 
 interface PandasType {
@@ -14,7 +14,7 @@ interface PandasType {
   metadata?: object
 }
 
-/** Nullable dtypes for integers and booleans, whether a result has NULLs or not, so that the dtype does not depend on the rows. */
+/** Returns nullable dtypes for integers and booleans even without NULLs, so that the dtype does not depend on the rows. */
 function pandasType(shape: Shape): PandasType {
   switch (shape.kind) {
     case 'boolean':
@@ -41,7 +41,7 @@ function pandasType(shape: Shape): PandasType {
   }
 }
 
-/** Returns the metadata of a result, as JSON. Rows are numbered from 0 in pandas: no column becomes the index. */
+/** Returns the metadata of a result, as JSON. pandas numbers rows from 0; no column becomes the index. */
 export function pandasMetadata(columns: readonly Pick<Column, 'name' | 'shape'>[]): string {
   return JSON.stringify({
     index_columns: [],

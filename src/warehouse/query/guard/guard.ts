@@ -1,8 +1,8 @@
-// The guard restricts a caller's SQL to the data of the warehouse. The process that holds the warehouse reads and writes files with the same
-// DuckDB instance, so nothing else stops a caller's SQL from doing the same.
+// The guard restricts a caller's SQL to the data of the warehouse. The process that holds the warehouse accesses files through the
+// same DuckDB instance, so nothing else stops a caller's SQL from doing the same.
 //
-// The guard never binds unchecked SQL: binding `read_csv(…)` already opens the file, and extracting a PRAGMA statement already runs it. It only parses
-// (`json_serialize_sql` touches nothing), checks every name in the tree, and then has DuckDB prepare the same text.
+// The guard never binds unchecked SQL: binding `read_csv(…)` already opens the file, and extracting a PRAGMA statement already runs
+// it. It only parses (`json_serialize_sql` touches nothing), checks every name in the tree, and then has DuckDB prepare the same text.
 
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
 import { ConvohouseError } from '../../../core/errors.ts'
@@ -11,7 +11,7 @@ import { isAllowedFunction, isAllowedTable, isAllowedTableFunction, looksLikeFil
 import { firstWord, hasWord, splitExplain, trimStatement } from './sql-text.ts'
 import { CAST_TO_VARIANT, type Call, type Named, namesIn, type TableName, type TreeNode } from './tree.ts'
 
-/** In characters. Longer SQL is a mistake, or an attempt to keep the parser busy. */
+/** Maximum length in characters. Longer SQL is a mistake, or an attempt to keep the parser busy. */
 const LONGEST_SQL = 1_000_000
 
 const ONLY_SELECT = 'Give one SELECT (or WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW), or EXPLAIN of one.'
@@ -19,20 +19,20 @@ const ONLY_WAREHOUSE =
   'Read only tables and views of the warehouse; SHOW TABLES lists them, and `convohouse dictionary` also marts and models.'
 
 export interface Guarded {
-  /** The checked text, without semicolons at its end. This text runs, not the caller's. */
+  /** The checked text, without trailing semicolons. This text runs, not the caller's. */
   sql: string
   kind: 'select' | 'explain'
 }
 
 /**
- * Checks that `sql` is one SELECT (or a statement that DuckDB parses as one: WITH, FROM, VALUES, TABLE, DESCRIBE, SUMMARIZE, SHOW TABLES) or
- * an EXPLAIN of one, and that it names only tables, views and functions that stay inside the warehouse. Binds and runs nothing.
+ * Checks that `sql` is one SELECT (or a statement that DuckDB parses as one: WITH, FROM, VALUES, TABLE, DESCRIBE, SUMMARIZE, SHOW TABLES)
+ * or an EXPLAIN of one, and that it names only tables, views and functions that stay inside the warehouse. Binds and runs nothing.
  *
- * @throws SQL_REFUSED for any other statement and for access to anything outside; SQL_INVALID where it does not parse
+ * @throws SQL_REFUSED for any other statement and for access to anything outside; SQL_INVALID if it does not parse
  */
 export async function guard(connection: DuckDBConnection, sql: string): Promise<Guarded> {
   if (sql.length > LONGEST_SQL) throw refuse(`The SQL is longer than ${LONGEST_SQL} characters.`, 'Shorten it.')
-  // DuckDB's parser stops at a NUL, so it would run another text than the one that was checked.
+  // DuckDB's parser stops at a NUL, so the text that runs could differ from the checked one.
   if (sql.includes('\0')) throw refuse('The SQL contains a NUL character.', 'Remove it.')
   const text = trimStatement(sql)
   const tree = await parse(connection, text)
@@ -49,7 +49,7 @@ export async function guard(connection: DuckDBConnection, sql: string): Promise<
   return { sql: `${explain.head} ${explain.statement}`, kind: 'explain' }
 }
 
-/** Returns the names in FROM of one SELECT, CTEs included, without binding it. @throws as `guard`, for what does not parse as one SELECT */
+/** Returns the names in FROM of one SELECT, CTEs included, without binding it. @throws as `guard`, unless it parses as one SELECT */
 export async function tablesIn(connection: DuckDBConnection, sql: string): Promise<TableName[]> {
   const tree = await parse(connection, trimStatement(sql))
   return tree ? namesIn(tree).tables : []
@@ -88,7 +88,7 @@ interface Serialized {
   statements?: unknown[]
 }
 
-/** Returns the tree of the single SELECT in the text; undefined where it is another kind of statement. */
+/** Returns the tree of the single SELECT in the text; undefined for another kind of statement. */
 async function parse(connection: DuckDBConnection, text: string): Promise<unknown> {
   const reader = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [text])
   const answer = parseDuckdbJson(String(reader.getRows()[0]![0])) as Serialized
@@ -103,7 +103,7 @@ async function parse(connection: DuckDBConnection, text: string): Promise<unknow
   return answer.statements[0]
 }
 
-/** Text that does not parse runs nothing, so it is safe to pass it to `extractStatements`, whose message shows the position. */
+/** Returns the syntax error, with its position from `extractStatements`. Text that does not parse runs nothing. */
 async function syntaxError(connection: DuckDBConnection, text: string, answer: Serialized): Promise<ConvohouseError> {
   const shown = await connection.extractStatements(text).then(
     () => undefined,
@@ -158,7 +158,7 @@ async function checkTable(connection: DuckDBConnection, name: TableName): Promis
   }
 }
 
-/** DuckDB joins the parts of an unknown qualified name to a path, so `main.csv` would open a file. Therefore the name must be known. */
+/** DuckDB joins the parts of an unknown qualified name to a path, so `main.csv` would open a file. Therefore only known names pass. */
 async function isKnown(connection: DuckDBConnection, { catalog, schema, table }: TableName): Promise<boolean> {
   const reader = await connection.runAndReadAll(
     `SELECT count(*) FROM (
@@ -185,7 +185,7 @@ const pivots = (text: string): boolean =>
   ['PIVOT', 'PIVOT_WIDER'].some(word => hasWord(text, word)) &&
   ['PIVOT', 'PIVOT_WIDER', 'FROM', 'WITH', 'SELECT'].includes(firstWord(text) ?? '')
 
-/** Returns the error of a PIVOT that does not name its values: DuckDB would first create a type of them, in a separate statement. */
+/** Returns the error of a PIVOT that does not name its values: DuckDB would need a separate statement to create their type. */
 const unnamedPivot = (): ConvohouseError =>
   refuse(
     'PIVOT does not name the values that become columns: DuckDB splits it into several statements, and only one SELECT is run here.',
@@ -194,10 +194,10 @@ const unnamedPivot = (): ConvohouseError =>
 
 const refuse = (what: string, hint: string) => new ConvohouseError('SQL_REFUSED', { what, hint })
 
-/** Functions whose second and later arguments determine the depth of recursion. */
+/** Matches functions whose second and later arguments determine the depth of recursion. */
 const STEERED = /^(json_(extract|transform|exists|type|value|keys|array_length|contains|each|tree|pretty)|from_json|->)/
 
-/** Functions that take the name of another function. */
+/** Matches functions that take the name of another function. */
 const BY_NAME = /^(list|array)_(aggr|aggregate)$|^aggregate$/
 
 const DEEPEST = 100
@@ -205,13 +205,13 @@ const DEEPEST = 100
 /** True for a column name with too many parts. */
 const isNameTooLong = (parts: number): boolean => parts > DEEPEST
 
-/** Returns the function that a call names in an argument; undefined if it names none, null if the name is not a literal. */
+/** Returns the function that a call names in an argument; undefined if there is none, null if the name is not a literal. */
 function functionGiven({ name, arguments: [given] }: Call): string | null | undefined {
   if (!BY_NAME.test(name.toLowerCase()) || given === undefined) return undefined
   return literalText(given)
 }
 
-/** True where an argument of the call may be nested too deeply. */
+/** True if an argument of the call may be nested too deeply. */
 function mayBeTooDeep({ name, arguments: given }: Call): boolean {
   if (name === CAST_TO_VARIANT) return given.some(isNotLiteral)
   return STEERED.test(name.toLowerCase()) && given.some(isTooDeep)
@@ -219,7 +219,7 @@ function mayBeTooDeep({ name, arguments: given }: Call): boolean {
 
 function isTooDeep(node: TreeNode): boolean {
   const { texts, columns, calls } = contentsOf(node)
-  // A value derived from a column is not constant, and DuckDB accepts only constants as wildcard paths and structures.
+  // Values derived from a column are not constant, and DuckDB accepts only constants as wildcard paths and structures.
   return (calls && !columns) || texts.some(text => levelsOf(text) > DEEPEST)
 }
 
@@ -228,10 +228,10 @@ function isNotLiteral(node: TreeNode): boolean {
   return columns || calls || texts.some(text => levelsOf(text) > DEEPEST)
 }
 
-/** Calls that only combine their arguments. */
+/** Matches calls that only combine their arguments. */
 const MAKES = /^(list_value|struct_pack|row|map|[-+*/%])$/
 
-/** The texts in a node at any depth, and whether it has columns or calls that may produce text. */
+/** Returns the texts in a node at any depth, and whether it contains columns or calls that may produce text. */
 function contentsOf(node: TreeNode): { texts: string[]; columns: boolean; calls: boolean } {
   const found = { texts: [] as string[], columns: false, calls: false }
   const left: unknown[] = [node]
@@ -252,7 +252,7 @@ function literalText(node: TreeNode): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Upper bound of the levels of a path, a structure or a type: nested brackets, plus wildcards and lists of lists in sequence. */
+/** Returns an upper bound of the nesting of a path, structure or type, counting brackets, wildcards and lists of lists. */
 function levelsOf(text: string): number {
   let [depth, deepest] = [0, 0]
   for (const character of text) {

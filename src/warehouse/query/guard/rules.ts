@@ -1,5 +1,5 @@
-// The names that a caller's SQL may use. Table functions are allowed one by one, because most of them read files and new DuckDB versions add
-// more. The hundreds of other functions are allowed, except those that have effects or access something outside the warehouse.
+// The names that a caller's SQL may use. Table functions are allowed one by one, because most of them read files and new DuckDB versions
+// add more. The hundreds of other functions are allowed, except those that have effects or access something outside the warehouse.
 
 const TABLE_FUNCTIONS = new Set([
   'unnest',
@@ -78,12 +78,12 @@ const REFUSED_TABLES = new Set([
   'pragma_database_list',
 ])
 
-/** True where the function is allowed in FROM. */
+/** True if the function is allowed in FROM. */
 export function isAllowedTableFunction(name: string): boolean {
   return TABLE_FUNCTIONS.has(name.toLowerCase())
 }
 
-/** True where the function is allowed in expressions. */
+/** True if the function is allowed in expressions. */
 export function isAllowedFunction(name: string): boolean {
   const lower = name.toLowerCase()
   return !REFUSED_FUNCTIONS.has(lower) && !REFUSED_FAMILIES.some(family => family.test(lower))
@@ -94,8 +94,8 @@ export function isAllowedTable(table: string): boolean {
 }
 
 /**
- * True for a name that DuckDB may open as a file: if no such table exists, it opens a name with a file extension (`x.csv`), an address
- * (`s3://…`) or a wildcard as a file. Each of them contains one of these characters.
+ * True for a name that DuckDB may open as a file. If no such table exists, it opens names with a file extension
+ * (`x.csv`), an address (`s3://…`) or a wildcard. Each of them contains one of these characters.
  */
 export function looksLikeFile(table: string): boolean {
   return /[./\\:*?[\]]/.test(table)

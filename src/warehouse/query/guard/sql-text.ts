@@ -1,5 +1,5 @@
-// Edits of SQL as text: removes the semicolons at the end, so that the statement can be wrapped, and EXPLAIN, since DuckDB serializes only
-// SELECT. The result is then checked completely and is the text that runs, so a mistake here can make SQL fail but cannot bypass the guard.
+// Edits SQL as text: removes trailing semicolons, so that the statement can be wrapped, and EXPLAIN, since DuckDB serializes only SELECT.
+// The result is then checked completely and is the text that runs, so a mistake here can make SQL fail but cannot bypass the guard.
 
 /** One token: white space, a comment, a text in any of DuckDB's quotes, a word, or any other single character. */
 const TOKEN =
@@ -30,7 +30,7 @@ interface Explain {
   statement: string
 }
 
-/** Splits off `EXPLAIN [ANALYZE] [(FORMAT x)]`; undefined where the SQL does not begin with it. */
+/** Splits off `EXPLAIN [ANALYZE] [(FORMAT x)]`; undefined if the SQL does not begin with it. */
 export function splitExplain(sql: string): Explain | undefined {
   const words = [...tokens(sql)].filter(token => token.kind !== 'space')
   if (words[0]?.text.toUpperCase() !== 'EXPLAIN') return undefined
@@ -50,13 +50,13 @@ export function splitExplain(sql: string): Explain | undefined {
   return { head, statement: sql.slice(words[next - 1]!.end).trim() }
 }
 
-/** True where the SQL contains the word outside of texts and quoted names. `word` is in capitals. */
+/** True if the SQL contains the word outside of texts and quoted names. `word` is in capitals. */
 export function hasWord(sql: string, word: string): boolean {
   for (const token of tokens(sql)) if (token.kind === 'word' && token.text.toUpperCase() === word) return true
   return false
 }
 
-/** Returns the first word in capitals, which names a refused statement. */
+/** Returns the first word in capitals, which identifies a refused statement. */
 export function firstWord(sql: string): string | undefined {
   for (const token of tokens(sql)) {
     if (token.kind !== 'space' && token.text !== '(')
@@ -67,7 +67,7 @@ export function firstWord(sql: string): string | undefined {
 
 const OUTLINE_CHARS = 300
 
-/** Returns the SQL for logs: its beginning without literals, which may hold personal data. */
+/** Returns the SQL for logs: its beginning without literals, which may contain personal data. */
 export function outlineOf(sql: string): string {
   let outline = ''
   for (const token of tokens(sql.slice(0, 10 * OUTLINE_CHARS))) {

@@ -24,11 +24,11 @@ export interface Named {
   tables: TableName[]
   /** Number of parts of the longest column name: `a.b.c` has three. */
   longestName: number
-  /** True where the SQL has a parameter: `?`, `$1`. */
+  /** True if the SQL has a parameter: `?`, `$1`. */
   parameters: boolean
 }
 
-/** All names in the tree at any depth: in subqueries, CTEs, lateral joins, pivots, default expressions. */
+/** Returns all names in the tree at any depth: in subqueries, CTEs, lateral joins, pivots, default expressions. */
 export function namesIn(tree: unknown): Named {
   const named: Named = { tableFunctions: [], functions: [], calls: [], tables: [], longestName: 0, parameters: false }
   // An explicit stack instead of recursion, because the caller's SQL determines the depth.
@@ -40,7 +40,7 @@ export function namesIn(tree: unknown): Named {
   return named
 }
 
-/** Pushes one by one: 150,000 values of an IN list as arguments of one `push` overflow the stack. */
+/** Pushes nodes one by one: 150,000 values of an IN list as arguments of one `push` overflow the stack. */
 function pushAll(left: unknown[], nodes: readonly unknown[]): void {
   for (const node of nodes) left.push(node)
 }
@@ -72,7 +72,7 @@ function visit(node: TreeNode, named: Named): unknown[] {
   return children(node)
 }
 
-/** The name of a cast to VARIANT among the calls. */
+/** Name of a cast to VARIANT among the calls. */
 export const CAST_TO_VARIANT = 'cast to VARIANT'
 
 /** True for VARIANT, and for a type that contains it. */

@@ -41,16 +41,16 @@ const TRUNCATED_HEADER = 'Convohouse-Truncated'
 /** Upper bound of a query's timeout. */
 const MAX_TIMEOUT_MS = 10 * MINUTE
 
-/** Upper bound of an answer's rows; Parquet, which passes through no JavaScript, is not cut. */
+/** Upper bound of an answer's rows. Parquet is not limited, since it does not pass through JavaScript. */
 const MAX_ROWS = 100_000_000
 
-/** Upper bound of the wait for a slot; a query's own timeout bounds it too. */
+/** Upper bound of the wait for a slot; a query's own timeout limits it too. */
 const MAX_WAIT_MS = 30 * SECOND
 
-/** Other questions of JSON that the holder answers, by path. `signal` aborts when the client has gone or the server closes. */
+/** Other questions with JSON answers for the holder, by path. `signal` aborts when the client is gone or the server closes. */
 export type Questions = Map<string, (question: unknown, signal: AbortSignal) => Promise<unknown>>
 
-/** Called when a query starts (with its SQL without literals) and when it has ended (null): a supervisor can log what ran during a crash. */
+/** Called when a query starts (SQL without literals) and ends (null), so that a supervisor can log queries during a crash. */
 export type QueryObserver = (id: number, sql: string | null) => void
 
 interface QueryContext {
@@ -64,7 +64,7 @@ interface QueryContext {
   closing: AbortSignal
 }
 
-/** Answers one request and resolves when the answer has been sent or its client has gone; never rejects. */
+/** Answers one request and resolves when the answer has been sent or its client is gone; never rejects. */
 type QueryHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 export const queryHandler =
@@ -129,7 +129,7 @@ function formatOf(accept = '*/*'): RequestedQuery['format'] {
   throw invalid(406, `There is no format for ${accept}.`, `Accept one of ${Object.keys(FORMATS).join(', ')}.`)
 }
 
-/** Largest request, in bytes: the guard's longest SQL, escaped. */
+/** Size of the largest request, in bytes: the guard's longest SQL, escaped. */
 const MAX_REQUEST_BYTES = 8_000_000
 
 async function readBody(request: IncomingMessage): Promise<string> {
@@ -186,7 +186,7 @@ async function runInSlot(running: Running): Promise<void> {
   }
 }
 
-/** After the query's timeout, its response stays open for so long for a client that is slow to read the rest. */
+/** Time after the query's timeout for which its response stays open for a slow client to read the rest. */
 const READ_WITHIN_MS = 5 * SECOND
 
 async function run(running: Running, timeoutMs: number): Promise<void> {
@@ -195,7 +195,7 @@ async function run(running: Running, timeoutMs: number): Promise<void> {
   response.once('close', () => clearTimeout(cutOff))
   const connection = await context.instance.connect()
   try {
-    // For this session only: the process's own connections keep their time zone.
+    // Applies only to this session: the process's own connections keep their time zone.
     await connection.run("SET SESSION TimeZone = 'UTC'")
     const session = await openSession(connection, { timeoutMs, signal })
     try {
@@ -254,10 +254,10 @@ async function sendParquet({ response, query, context, connection, session }: In
 }
 
 /**
- * Writes a piece and waits until the client has read enough for the next: one piece and the socket's buffer are in memory, however
- * slowly it reads.
+ * Writes a piece and waits until the client has read enough for the next one. Only one piece and the socket's buffer
+ * are in memory, however slowly it reads.
  *
- * @throws INTERRUPTED when the client has gone
+ * @throws INTERRUPTED if the client is gone
  */
 async function write(response: ServerResponse, piece: string | Uint8Array): Promise<void> {
   const gone = () => new ConvohouseError('INTERRUPTED', { what: 'The client has closed the connection.' })
@@ -281,7 +281,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   QUERY_TIMEOUT: 504,
 }
 
-/** Once the head has been sent, only `cells` has a place for an error; an answer in any other format is cut off. */
+/** Once the head has been sent, only `cells` can carry an error; any other answer is cut off. */
 function sendError(response: ServerResponse, error: ConvohouseError, format?: RequestedQuery['format']): void {
   if (response.destroyed) return
   const { code, message: what, hint, facts } = error

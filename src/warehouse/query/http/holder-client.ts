@@ -13,7 +13,7 @@ import type { QueryLimits } from '../session.ts'
 import { PARQUET_MEDIA_TYPE, QUERY_PATH, ROWS_HEADER } from './handler.ts'
 import { socketPath } from './socket-server.ts'
 
-/** The holder enforces the timeout; this only ends the wait for a holder that has stopped responding. */
+/** The holder enforces the timeout; this only ends the wait for a holder that no longer responds. */
 const GRACE_MS = 10 * SECOND
 
 interface Asked extends QueryLimits {
@@ -27,9 +27,9 @@ export interface HolderQuery extends Asked {
 }
 
 /**
- * `runQuery` in the process that holds the warehouse.
+ * Runs `runQuery` in the process that holds the warehouse.
  *
- * @throws WAREHOUSE_LOCKED when it does not answer or is of another version; WAREHOUSE_ENDED when it ends before the answer does;
+ * @throws WAREHOUSE_LOCKED if it does not answer or has another version; WAREHOUSE_ENDED if it ends before the answer does;
  *   TOO_MANY_QUERIES, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
  */
 export async function queryHolder(query: HolderQuery & { maxRows?: number }): Promise<QueryResult> {
@@ -47,9 +47,9 @@ export async function queryHolder(query: HolderQuery & { maxRows?: number }): Pr
 }
 
 /**
- * `copyToParquet` in the process that holds the warehouse; the file is written here.
+ * Runs `copyToParquet` in the process that holds the warehouse, and writes the file here.
  *
- * @throws as `queryHolder`, and HOME_UNUSABLE when the file cannot be written
+ * @throws as `queryHolder`, and HOME_UNUSABLE if the file cannot be written
  */
 export async function queryHolderToParquet(query: HolderQuery & { file: string }): Promise<ParquetFile> {
   const part = partOf(query.file)
@@ -69,7 +69,7 @@ export async function queryHolderToParquet(query: HolderQuery & { file: string }
 /**
  * Asks the process that holds the warehouse another question (`Questions`).
  *
- * @throws as `queryHolder`, WAREHOUSE_LOCKED also when the process does not answer this question, and the question's own errors
+ * @throws as `queryHolder`, also WAREHOUSE_LOCKED if the process does not answer this question, and the question's own errors
  */
 export async function askHolder<T>(asked: Asked & { path: string; question: object }): Promise<T> {
   const { pieces } = await post(asked, 'application/json', asked.question, asked.path)
@@ -113,7 +113,7 @@ function resultOf(answer: Answer, messages: AsyncGenerator<CellsMessage>, column
   return { columns, batches: batches(), tally: () => tally, close: async () => answer.hangUp() }
 }
 
-/** Reads the next message. @throws the error that the holder reported; WAREHOUSE_ENDED where the answer ends without its last message */
+/** Reads the next message. @throws the error that the holder reported; WAREHOUSE_ENDED if the answer ends without its last message */
 async function nextMessage(
   messages: AsyncGenerator<CellsMessage>,
 ): Promise<Exclude<CellsMessage, { error: ErrorBody }>> {
@@ -125,7 +125,7 @@ async function nextMessage(
 
 interface Answer {
   response: IncomingMessage
-  /** The body. @throws the reason if it ends early */
+  /** Yields the body. @throws the reason if it ends early */
   pieces(): AsyncGenerator<Buffer>
   /** Closes the connection, which stops the query. */
   hangUp(): void

@@ -12,26 +12,26 @@ import type { Connectable } from '../../connection.ts'
 import { openQueryQueue } from '../concurrency.ts'
 import { type QueryObserver, type Questions, queryHandler } from './handler.ts'
 
-/** Queries that run at once; others wait for a slot. More would only share the processors and DuckDB's one memory limit. */
+/** Maximum number of concurrent queries; others wait. More would only share processors and DuckDB's memory limit. */
 const MAX_QUERIES = 4
 
-/** Queries that wait; one more is refused. */
+/** Number of queries that may wait; one more is refused. */
 const MAX_WAITING = 64
 
-/** `close` waits for so long for queries that DuckDB does not interrupt, and for clients that do not read. */
+/** Time limit of `close` for queries that DuckDB does not interrupt, and for clients that do not read. */
 const CLOSE_WITHIN_MS = 5 * SECOND
 
 export interface QueryServer {
   path: string
   questions: Questions
-  /** Stops listening, interrupts what runs and reports it to the clients; call it before closing the instance. */
+  /** Stops listening, interrupts running queries and reports it to the clients; call it before closing the instance. */
   close(): Promise<void>
 }
 
 /**
- * Answers queries on the data folder's socket, each on a connection of its own, until closed.
+ * Answers queries on the data folder's socket, each on a separate connection, until closed.
  *
- * @throws WAREHOUSE_LOCKED when another process answers there; HOME_UNUSABLE
+ * @throws WAREHOUSE_LOCKED if another process answers there; HOME_UNUSABLE
  */
 export async function serveQueries({
   home,
@@ -78,7 +78,7 @@ export async function serveQueries({
   }
 }
 
-/** Listens at the path, open to this user only. */
+/** Listens at the path, open only to this user. */
 async function listen(server: Server, path: string): Promise<void> {
   const first = await tryListen(server, path)
   if (first === undefined) return
@@ -108,12 +108,12 @@ async function removeStale(path: string): Promise<void> {
   if (!before) return
   if (!before.isSocket()) throw unusable(path, new Error('it is not a socket'))
   if (await answers(path)) throw alive(path)
-  // Removes only the file that was found dead, and not one that another process has created since.
+  // Removes only the file that was found dead, not one that another process has created since.
   const now = await lstat(path).catch(() => undefined)
   if (now?.ino === before.ino) await rm(path, { force: true })
 }
 
-/** Only a refused connection proves that no process listens; any other error counts as alive. */
+/** True unless the connection is refused: only that proves that no process listens. */
 function answers(path: string): Promise<boolean> {
   return new Promise(resolve => {
     const probe = connect(path)
@@ -138,12 +138,12 @@ const unusable = (path: string, cause: Error) =>
     cause,
   })
 
-/** Most bytes of a socket's path: 108 on Linux and 104 on macOS, each including a final NUL. */
+/** Maximum number of bytes in a socket's path: 108 on Linux and 104 on macOS, each including a final NUL. */
 const LONGEST_PATH = 103
 
 /**
- * Returns the socket of a data folder: `query.sock` in it; a named pipe on Windows. The same for all spellings of the
- * data folder's path, so that client and server agree. @throws HOME_UNUSABLE
+ * Returns the socket of a data folder: `query.sock` in it; a named pipe on Windows. It is the same for all spellings of
+ * the folder's path, so that client and server agree. @throws HOME_UNUSABLE
  */
 export async function socketPath(home: string): Promise<string> {
   const real = await realpath(home).catch(cause => {
