@@ -1,7 +1,7 @@
 // The writing connection. All writes of the process go through it, one unit of work at a time.
 import { type DuckDBConnection, DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { quoteName, quoteText } from '../catalog/layout.ts'
-import { needsReattach, warehouseFault } from './fault.ts'
+import { warehouseFault } from './fault.ts'
 
 // Texts of times in rows are UTC, regardless of the machine's time zone.
 DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
@@ -61,21 +61,13 @@ export const wellFormed = (json: string): string =>
   json.includes('\\ud') ? json.replace(ESCAPE, (found, lone?: string) => (lone ? '\uFFFD' : found)) : json
 
 /**
- * Makes `opened` the writing connection of `file`, which error messages name. `reattach` attaches the file again after
- * a failed checkpoint and returns another connection. @throws HOME_UNUSABLE for faults of the file and its disk; other
+ * Makes a connection the writing one of `file`, which error messages name. @throws HOME_UNUSABLE for faults of the file and its disk; other
  * errors are DuckDB's own
  */
-export function openWriter(
-  opened: DuckDBConnection,
-  file: string,
-  reattach: (connection: DuckDBConnection) => Promise<DuckDBConnection> = async connection => connection,
-): Writer {
-  let connection = opened
+export function openWriter(connection: DuckDBConnection, file: string): Writer {
   let queue: Promise<unknown> = Promise.resolve()
 
-  let mustReattach = false
   const rethrow = (cause: unknown): never => {
-    mustReattach ||= needsReattach(cause)
     throw warehouseFault(file, cause) ?? cause
   }
 
@@ -91,17 +83,8 @@ export function openWriter(
     await inTurn(() => connection.run(sql, params))
   }
 
-  /** Reattaches the file if needed. If the disk still refuses, the next unit of work tries again. */
-  async function ready(): Promise<void> {
-    if (!mustReattach) return
-    await inTurn(async () => {
-      connection = await reattach(connection)
-    })
-    mustReattach = false
-  }
-
   function exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const turn = queue.then(ready).then(work)
+    const turn = queue.then(work)
     queue = turn.catch(() => {})
     return turn
   }

@@ -6,10 +6,8 @@ import { ConvohouseError } from '../core/errors.ts'
 
 const DAMAGED =
   /not a valid DuckDB database file|Corrupt database file|Corrupt WAL|Could not read enough bytes from file/
-/** DuckDB's answer to every statement after a fatal error. */
-const INVALIDATED = /database has been invalidated/
-/** A checkpoint failed. The file is unchanged, and usable again once it is reattached. */
-const CHECKPOINT_FAILED = /has been invalidated because checkpointing failed|^IO Error: Checkpoint failed for database/
+/** DuckDB answers every statement with this after a fatal error or a failed checkpoint, until the file is opened again. */
+const INVALIDATED = /database( "\w+")? has been invalidated/i
 /** A fault inside DuckDB, which also invalidates the database. */
 const INTERNAL_FAULT = /^INTERNAL Error/
 
@@ -26,8 +24,6 @@ const OUT_OF_MEMORY = /^Out of Memory Error/
 export const isOutOfMemory = (cause: unknown): boolean => OUT_OF_MEMORY.test(messageOf(cause))
 
 export const isInvalidated = (cause: unknown): boolean => INVALIDATED.test(messageOf(cause))
-
-export const needsReattach = (cause: unknown): boolean => CHECKPOINT_FAILED.test(messageOf(cause))
 
 export const isLocked = (cause: unknown): boolean => LOCKED.test(messageOf(cause))
 

@@ -107,11 +107,9 @@ async function attach(connection: DuckDBConnection, file: string): Promise<void>
   }
 }
 
-/** Attaches the file through a new connection. After a failed checkpoint, connections that had attached the file cannot attach it again. */
 async function attachTo(instance: DuckDBInstance, file: string): Promise<void> {
   const connection = await instance.connect()
   try {
-    await connection.run('DETACH DATABASE IF EXISTS warehouse')
     await attach(connection, file)
     await connection.run(COMPRESSION.join(';'))
   } finally {
@@ -179,15 +177,8 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   try {
     await attachTo(instance, file)
     await removeStaleSpills(file)
-    let connection = await writingConnection(instance)
-    const writer = openWriter(connection, file, async broken => {
-      // Closing a connection inside a transaction would end the process.
-      await broken.run('ROLLBACK').catch(() => {})
-      broken.closeSync()
-      await attachTo(instance, file)
-      connection = await writingConnection(instance)
-      return connection
-    })
+    const connection = await writingConnection(instance)
+    const writer = openWriter(connection, file)
     await createTables(writer, file)
     await fitMemoryLimit(writer, options.memoryLimit)
     return {

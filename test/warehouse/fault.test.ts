@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { warehouseFault } from '../../src/warehouse/fault.ts'
+import { isInvalidated, warehouseFault } from '../../src/warehouse/fault.ts'
 
 const FILE = '/data/warehouse.duckdb'
 
@@ -13,8 +13,14 @@ describe('an error of DuckDB', () => {
   })
 
   it('about an invalidated database is reported with a hint', () => {
-    const cause = new Error('FATAL Error: database has been invalidated because of a previous fatal error')
-    expect(warehouseFault(FILE, cause)).toMatchObject({ code: 'HOME_UNUSABLE' })
+    for (const message of [
+      'FATAL Error: database has been invalidated because of a previous fatal error',
+      'IO Error: Checkpoint failed for database "warehouse". The database has been invalidated. Original error: …',
+      'IO Error: Database "warehouse" has been invalidated because checkpointing failed. Detach and reattach it …',
+    ]) {
+      expect(isInvalidated(new Error(message)), message).toBe(true)
+      expect(warehouseFault(FILE, new Error(message)), message).toMatchObject({ code: 'HOME_UNUSABLE' })
+    }
   })
 
   it('about a landed page is not a fault of the warehouse', () => {
