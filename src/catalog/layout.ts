@@ -344,8 +344,9 @@ function computedLayout({ computed }: RecordType, root: Place): Pick<Layout, 'co
 }
 
 function compileLayout(record: RecordType, timeZone: string): Layout {
+  const { derived: declared = [] } = record
   const root: Place = { sql: 's', path: '', prefix: '', from: null }
-  const derived = record.derived.map(
+  const derived = declared.map(
     (column): Column => ({
       name: column.column,
       sqlType: column.sqlType,
@@ -364,7 +365,7 @@ function compileLayout(record: RecordType, timeZone: string): Layout {
     record,
     key: ['workspace_id', ...(record.perAgent ? ['agent_id'] : []), record.id.column],
     columns: [...derived, ...computed.columns, ...fields],
-    rederived: record.derived.flatMap(({ column, stored }) =>
+    rederived: declared.flatMap(({ column, stored }) =>
       stored ? [{ column, value: stored({ timeZone: quoteText(timeZone) }) }] : [],
     ),
     children: [...childrenOf(record.fields, root, null), ...computed.children],

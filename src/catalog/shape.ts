@@ -142,22 +142,22 @@ export interface RecordType {
   /** The key of the API that identifies a record, and its column. */
   id: { key: string; column: string }
   /** The record belongs to an agent, whose id is part of the key. */
-  perAgent: boolean
+  perAgent?: true
   fields: Fields
   /** Other names under which the vendor sends top-level fields: `{ vapi: 'ext' }`. */
   aliases?: Readonly<Record<string, string>>
-  derived: readonly Derived[]
+  derived?: readonly Derived[]
   computed?: Computed
-  /** The field that orders versions; null: the later fetch is newer. */
-  modifiedKey: string | null
+  /** The field that orders versions; absent: the later fetch is newer. */
+  modifiedKey?: string
   /** The record is an event that happened once: no version replaces another. */
   fact?: true
   /** An event may report its deletion; its row stays. */
   deletable?: true
   /** The export selects it by id. */
   selectable?: true
-  /** Undeclared keys go to `extra`. `unknown`: they count as drift. `rest`: they are expected. */
-  extra: 'unknown' | 'rest'
+  /** Undeclared keys, which go to `extra`, are expected: they do not count as drift. */
+  hasOtherFields?: true
 }
 
 interface Options {

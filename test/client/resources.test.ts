@@ -104,7 +104,7 @@ function recordWith(path: string, value: string): unknown {
 }
 
 describe('the secrets that a resource declares', () => {
-  const declared = RESOURCES.flatMap(({ stream, secrets }) => secrets.map(secret => [stream, secret] as const))
+  const declared = RESOURCES.flatMap(({ stream, secrets = [] }) => secrets.map(secret => [stream, secret] as const))
 
   it.each(declared)('of %s are removed: %s', (_, secret) => {
     const { value, droppedPaths } = redactSecrets(recordWith(secret, 'canary value'))

@@ -267,5 +267,4 @@ export const conversation: RecordType = {
   aliases: { vapi: 'ext' },
   derived,
   modifiedKey: 'lastModified',
-  extra: 'unknown',
 }

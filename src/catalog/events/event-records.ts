@@ -10,15 +10,13 @@ export const EVENT_ID = '__event'
 const eventId = { key: EVENT_ID, column: 'event_id' }
 const idField = { [EVENT_ID]: text('Id of the event', { column: 'event_id' }) }
 
-const fact = { perAgent: false, modifiedKey: null, extra: 'unknown', fact: true } as const
-
 /** Every event, of whatever type. */
 export const webhookEvent: RecordType = {
   name: 'webhook_event',
   table: 'webhook_events',
   about: 'One row for each webhook event received, however often it was delivered',
   id: eventId,
-  ...fact,
+  fact: true,
   fields: {
     ...idField,
     type: text('Type, as declared; `unknown` where it cannot be determined'),
@@ -35,7 +33,6 @@ export const webhookEvent: RecordType = {
     payloadOffset: count('Offset of the line with the payload in that file, decompressed, in bytes'),
     removed: any('Number of secrets that were removed before it was stored, by path; NULL for none'),
   },
-  derived: [],
 }
 
 const ownTable = ({ name, about, fields, table }: EventType & { table: string }): RecordType => ({
@@ -43,9 +40,8 @@ const ownTable = ({ name, about, fields, table }: EventType & { table: string })
   table,
   about: `${about}: one row for each time`,
   id: eventId,
-  ...fact,
+  fact: true,
   fields: { ...idField, ...COMMON_EVENT_FIELDS, ...fields },
-  derived: [],
 })
 
 /** The record types of event types that have their own table. */
@@ -58,8 +54,6 @@ const fromNewestEvent = {
   id: { key: 'convoId', column: 'conversation_id' },
   perAgent: true,
   selectable: true,
-  modifiedKey: null,
-  extra: 'unknown',
 } as const
 
 const sessionId = text('Session of the event')
@@ -93,7 +87,6 @@ export const transcript: RecordType = {
     sessionId,
     messages: messages('conversation_turns', 'One row for each message of a conversation, by time'),
   },
-  derived: [],
 }
 
 export const modelHistory: RecordType = {
@@ -106,7 +99,6 @@ export const modelHistory: RecordType = {
     sessionId,
     messages: messages('conversation_model_messages', 'One row for each message as the model saw it'),
   },
-  derived: [],
 }
 
 const client: RecordType = {
@@ -114,9 +106,6 @@ const client: RecordType = {
   table: 'clients',
   about: 'One row for each client of an organization that an event has reported',
   id: { key: 'clientId', column: 'client_id' },
-  perAgent: false,
-  modifiedKey: null,
-  extra: 'unknown',
   deletable: true,
   fields: {
     clientId: text('Id of the client'),
@@ -125,7 +114,6 @@ const client: RecordType = {
     clientName: text('Name of the client', { pii: 'identity' }),
     clientEmail: text('Email address of the client', { pii: 'identity' }),
   },
-  derived: [],
 }
 
 export const EVENT_RECORDS: readonly RecordType[] = [

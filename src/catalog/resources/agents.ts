@@ -179,14 +179,11 @@ export const agent: RecordType = {
   table: 'agents',
   about: 'One row for each agent of the workspace, as the latest search returned it',
   id: { key: 'ID', column: 'agent_id' },
-  perAgent: false,
   fields,
   computed: agentDetails(fields),
-  derived: [],
   // A listing has no time of change, so the later listing wins.
-  modifiedKey: null,
   deletable: true,
-  extra: 'rest',
+  hasOtherFields: true,
 }
 
 export const AGENTS = {

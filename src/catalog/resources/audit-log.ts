@@ -29,9 +29,6 @@ const auditEntry: RecordType = {
     source: text('What changed it: user_update, template_clone, agent_clone or system_migration'),
     actor: text('Id of who changed it', { pii: 'staff' }),
   },
-  derived: [],
-  modifiedKey: null,
-  extra: 'unknown',
 }
 
 const CONTENT = ['agentId', 'ts', 'field', 'oldValue', 'newValue', 'source', 'actor']

@@ -15,7 +15,6 @@ const crawlerPage: RecordType = {
   about: 'One row for each configured page of a web-crawler job, as it was last returned',
   // Nothing says that ids of pages are unique across jobs.
   id: { key: KEY, column: 'page_key' },
-  perAgent: false,
   fields: {
     [KEY]: text('Ids of the job and the page', { column: 'page_key' }),
     jobId: text('Id of the job'),
@@ -62,9 +61,6 @@ const crawlerPage: RecordType = {
       { isFlat: true },
     ),
   },
-  derived: [],
-  modifiedKey: null,
-  extra: 'unknown',
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -115,7 +111,6 @@ export const CRAWLER_PAGES = {
   envelope: ['data'],
   freshness: { everyMs: 7 * DAY, absentEveryMs: 30 * DAY },
   record: crawlerPage,
-  secrets: [],
   absence: 'not found',
   ids: { tables: [], setting: 'crawlerPages' },
   landedAs: 'crawler-page',

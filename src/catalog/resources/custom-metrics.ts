@@ -23,9 +23,6 @@ const customMetric: RecordType = {
     createdAtUNIX: time('When it was created', { column: 'created_at' }),
     updatedAtUNIX: time('Last change', { column: 'updated_at' }),
   },
-  derived: [],
-  modifiedKey: null,
-  extra: 'unknown',
 }
 
 export const CUSTOM_METRICS = {
@@ -38,7 +35,6 @@ export const CUSTOM_METRICS = {
   envelope: ['metric'],
   freshness: { everyMs: DAY, absentEveryMs: 30 * DAY },
   record: customMetric,
-  secrets: [],
   absence: 'not found',
   ids: { tables: ['custom_metrics', 'conversation_metrics'], setting: 'customMetrics' },
   landedAs: 'metric',

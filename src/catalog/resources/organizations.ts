@@ -22,7 +22,6 @@ const organization: RecordType = {
   table: 'organizations',
   about: 'One row for each organization whose id is known, as it was last returned',
   id: { key: 'ID', column: 'organization_id' },
-  perAgent: false,
   deletable: true,
   fields: {
     ID: text('Id of the organization', { column: 'organization_id' }),
@@ -92,10 +91,7 @@ const organization: RecordType = {
       setupData: any('What was set up, as sent', { pii: 'content' }),
     }),
   },
-  derived: [],
   // An answer has no time of change, so the later answer wins.
-  modifiedKey: null,
-  extra: 'unknown',
 }
 
 export const ORGANIZATIONS = {
@@ -120,7 +116,6 @@ const team: RecordType = {
   table: 'teams',
   about: 'One row for each team of an organization, as the latest list returned it',
   id: { key: 'ID', column: 'team_id' },
-  perAgent: false,
   fields: {
     ID: text('Id of the team', { column: 'team_id' }),
     orgId: text('Organization that it belongs to', { column: 'organization_id' }),
@@ -131,9 +126,6 @@ const team: RecordType = {
     ts: time('When it was created'),
     lastModified: time('Last change'),
   },
-  derived: [],
-  modifiedKey: null,
-  extra: 'unknown',
 }
 
 export const TEAMS = {
@@ -145,7 +137,6 @@ export const TEAMS = {
   envelope: ['teams'],
   freshness: { everyMs: DAY },
   record: team,
-  secrets: [],
   absence: 'not listed',
   landedAs: 'teams',
 } as const satisfies Resource

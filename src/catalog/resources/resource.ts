@@ -50,7 +50,7 @@ export interface Resource {
   freshness: Freshness
   record: RecordType
   /** Paths of secrets in the record, for the data dictionary. `redaction.ts` has its own rules; a test checks that they remove these secrets. */
-  secrets: readonly string[]
+  secrets?: readonly string[]
   /**
    * The evidence that a record is gone: a 404 for its id, or a complete list that lacks it (the list of its parent, if it has one); `never`:
    * none.

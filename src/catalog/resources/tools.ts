@@ -53,9 +53,6 @@ const tool: RecordType = {
       ...VARIABLE_FACTS,
     }),
   },
-  derived: [],
-  modifiedKey: null,
-  extra: 'unknown',
 }
 
 export const TOOLS = {
@@ -90,9 +87,6 @@ const variable: RecordType = {
     defaultValue: any('Default value; none where the variable is secret', { pii: 'content' }),
     ...VARIABLE_FACTS,
   },
-  derived: [],
-  modifiedKey: null,
-  extra: 'unknown',
 }
 
 export const VARIABLES = {

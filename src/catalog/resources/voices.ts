@@ -15,7 +15,6 @@ const voice: RecordType = {
   about: 'One row for each voice of a provider, as the latest list returned it',
   // Nothing says that ids are unique across providers.
   id: { key: KEY, column: 'voice_key' },
-  perAgent: false,
   fields: {
     [KEY]: text('Provider and id of the voice', { column: 'voice_key' }),
     provider: text('Provider'),
@@ -33,9 +32,6 @@ const voice: RecordType = {
       { isFlat: true },
     ),
   },
-  derived: [],
-  modifiedKey: null,
-  extra: 'unknown',
 }
 
 const voiceProvider: RecordType = {
@@ -43,7 +39,6 @@ const voiceProvider: RecordType = {
   table: 'voice_providers',
   about: 'One row for each provider of voices: whether it answered when voices were last listed',
   id: { key: 'provider', column: 'provider' },
-  perAgent: false,
   fields: {
     provider: text('Provider', { column: 'provider' }),
     failed: boolean('It failed when voices were last listed'),
@@ -51,9 +46,6 @@ const voiceProvider: RecordType = {
     lastFailureAt: time('When it last failed'),
     lastError: text('Why it last failed, without secrets', { pii: 'content' }),
   },
-  derived: [],
-  modifiedKey: null,
-  extra: 'unknown',
 }
 
 interface VoicesAnswer {
@@ -126,7 +118,6 @@ export const VOICE_PROVIDERS = {
   envelope: ['providers'],
   freshness: { everyMs: DAY },
   record: voiceProvider,
-  secrets: [],
   absence: 'never',
   landedAs: 'voice-providers',
 } as const satisfies Resource

@@ -18,7 +18,7 @@ function columnLine({ name, sqlType, about, pii, path }: DescribedColumn): strin
 function resourceLines(table: string): string[] {
   const resource = RESOURCES.find(({ record }) => record.table === table)
   if (!resource) return []
-  const { path, absence, parent, secrets } = resource
+  const { path, absence, parent, secrets = [] } = resource
   const changed = isById(resource) ? (resource.freshness.changedAt ?? []) : []
   const sooner =
     changed.length === 0 ? '' : `, sooner where ${changed.map(name => `\`${name}\``).join(' or ')} is later`

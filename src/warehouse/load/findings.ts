@@ -141,8 +141,7 @@ export async function writeFindings(
         ...{ ...file, ...finding, occurrences: count, first_seen: seenAt, last_seen: seenAt },
       }))
     })
-  // A record type that expects unknown keys has no drift.
-  if (record.extra !== 'rest')
+  if (!record.hasOtherFields)
     await mergeInto(
       writer,
       { table: '_drift', key: ['path'] },

@@ -75,12 +75,10 @@ const FIELDS = [
   ...['Example', 'Columns'],
 ]
 
-/** Parses one mart's file. `declarations.test.ts` checks the names in headers. @throws Error for a header without a field */
-export function parseMart({ name, sql }: SqlFile): Mart {
+/** Reads one mart's file. `declarations.test.ts` checks what the headers name. */
+function parseMart({ name, sql }: SqlFile): Mart {
   const header = readHeader(sql, FIELDS)
   const { about, fields, select } = header
-  for (const field of ['Grain', 'Refresh', 'Built from', 'Use'])
-    if (!fields.get(field)?.[0]) throw new Error(`sql/marts/${name}.sql: the header has no "${field}"`)
   const text = (field: string): string => fields.get(field)!.join(' ')
   const grain = listIn(header, 'Grain')
   const listOrGrain = (field: string): string[] => (fields.has(field) ? listIn(header, field) : grain)
@@ -112,20 +110,18 @@ export function parseMart({ name, sql }: SqlFile): Mart {
 /** Sorts marts so that each follows those that it is built from. */
 function inOrder(all: readonly Mart[]): Mart[] {
   const ordered: Mart[] = []
-  const visit = (mart: Mart, path: readonly string[]): void => {
+  const visit = (mart: Mart): void => {
     if (ordered.includes(mart)) return
-    if (path.includes(mart.name)) throw new Error(`sql/marts: ${[...path, mart.name].join(' → ')} is a cycle`)
-    for (const source of all.filter(({ name }) => mart.builtFrom.includes(`marts.${name}`)))
-      visit(source, [...path, mart.name])
+    for (const source of all.filter(({ name }) => mart.builtFrom.includes(`marts.${name}`))) visit(source)
     ordered.push(mart)
   }
-  for (const mart of all) visit(mart, [])
+  for (const mart of all) visit(mart)
   return ordered
 }
 
 let read: readonly Mart[] | undefined
 
-/** Returns all marts, each after those that it is built from. Reads the files on the first call. @throws Error for a wrong header */
+/** All marts, each behind those that it is built from. Reads the files at the first call. */
 export function marts(): readonly Mart[] {
   read ??= inOrder(sqlFiles('marts').map(parseMart))
   return read

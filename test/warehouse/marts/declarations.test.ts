@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { tablesOf } from '../../../src/catalog/ddl.ts'
 import { layoutOf } from '../../../src/catalog/layout.ts'
 import { RECORD_TYPES } from '../../../src/catalog/records.ts'
-import { marts, parseMart } from '../../../src/warehouse/marts/declarations.ts'
+import { marts } from '../../../src/warehouse/marts/declarations.ts'
 import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
 import { rowsHere } from '../../../src/warehouse/query/rows.ts'
 import { temporaryWarehouse } from '../temporary-warehouse.ts'
@@ -12,13 +12,10 @@ import { temporaryWarehouse } from '../temporary-warehouse.ts'
 const app = temporaryWarehouse()
 
 describe('the header of a mart', () => {
-  it('must have each field', () => {
-    const sql = '-- one: one row for each thing.\n-- Grain: id\n-- Refresh: whole\n-- Built from: agents\nSELECT 1'
-    expect(() => parseMart({ name: 'one', sql })).toThrow('sql/marts/one.sql: the header has no "Use"')
-  })
-
   it.each(marts())('names columns and kinds that exist: $name', mart => {
-    const { grain, groups, publishedBy, month, joins, shared, refresh, columns } = mart
+    const { grain, groups, publishedBy, month, joins, shared, refresh, builtFrom, use, columns } = mart
+    for (const field of [...grain, ...builtFrom, use]) expect(field).toMatch(/./)
+    expect(Math.min(grain.length, builtFrom.length)).toBeGreaterThan(0)
     const byName = new Map(columns.map(column => [column.name, column]))
     expect(byName.size).toBe(columns.length)
     const keys = [...grain, ...groups, ...publishedBy]
