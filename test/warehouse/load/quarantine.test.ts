@@ -159,9 +159,9 @@ describe('a record', () => {
     expect(await workspace.rows('_drift', 'path, occurrences')).toEqual([{ path: '*', occurrences: '10001' }])
   })
 
-  it('of 20 MB in a page that must be coerced is loaded completely', async () => {
+  it('of 17 MB in a page that must be coerced is loaded completely', async () => {
     const workspace = app.workspace()
-    const summary = 'x'.repeat(20_000_000)
+    const summary = 'x'.repeat(17_000_000)
     const elements = [{ ID: 'long', summary, isTest: 'maybe' }, { ID: 'short' }].map(record => JSON.stringify(record))
     await workspace.load(await page(workspace, elements))
     expect(await workspace.rows('conversations', 'conversation_id, length(summary)::INTEGER AS n')).toEqual([

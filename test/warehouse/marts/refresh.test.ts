@@ -289,7 +289,6 @@ const KINDS: Record<string, Operation> = {
   'a person whom no conversation names any more': exportOf(12, { id: 'c2', version: 5, person: 'bob' }),
   'an erased conversation': { name: 'erase', of: { workspace: 0, id: 'c1' } },
   'a group that becomes empty': exportOf(13, { id: 'c2', version: 5, day: 1, channel: 'webchat' }),
-  'another time zone': { name: 'timeZone', of: { workspace: 0, zone: 'Pacific/Auckland' } },
 }
 
 describe('marts that are brought up to date', () => {
@@ -308,6 +307,14 @@ describe('marts that are brought up to date', () => {
     try {
       await copy.apply()
       let before = await rowsOf()
+      const compare = async (what: string): Promise<void> => {
+        await copy.apply()
+        const rows = await rowsOf()
+        expect(rows, `${what} change something`).not.toEqual(before)
+        expect(await rowsOf(({ name }) => `copy.${name}`), `a copy after ${what}`).toEqual(rows)
+        expect(await computedRows(), what).toEqual(rows)
+        before = rows
+      }
       // Usually several kinds at once: a refresh takes as long as for one.
       const kinds = Object.keys(KINDS)
       const atOnce = isDeep ? 1 : 10
@@ -315,14 +322,12 @@ describe('marts that are brought up to date', () => {
         const some = kinds.slice(first, first + atOnce)
         for (const kind of some) await perform(workspaces, KINDS[kind]!)
         await refreshMarts(writer)
-        await copy.apply()
-        const rows = await rowsOf()
-        expect(rows, `${some} change something`).not.toEqual(before)
-        expect(await rowsOf(({ name }) => `copy.${name}`), `a copy after ${some}`).toEqual(rows)
-        expect(await computedRows(), some.join()).toEqual(rows)
-        before = rows
+        await compare(some.join())
       }
-      expect(await rebuiltRows({ slice: 2 })).toEqual(before)
+      // It begins a new epoch, in which everything is built again.
+      await perform(workspaces, { name: 'timeZone', of: { workspace: 0, zone: 'Pacific/Auckland' } })
+      await refreshMarts(writer, { slice: 2 })
+      await compare('another time zone')
     } finally {
       await copy.close()
     }
