@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
-import { newTarget, publishTo, rowsIn } from './published.ts'
+import { publishTo } from './published.ts'
 import { newParquet, rowsOf } from './published-parquet.ts'
 
 const app = temporaryWarehouse()
@@ -79,14 +79,12 @@ describe.each(Object.keys(ZONES) as (keyof typeof ZONES)[])('in %s', timeZone =>
   })
 })
 
-it('targets have the same days, and times of UTC', async () => {
+it('a target has the same days, and times of UTC', async () => {
   const ids = Object.values(ZONES).flatMap(times => Object.entries(times))
   const expected = ids.map(([text, day]) => [text, day, String(Date.parse(text))]).sort()
   const select = 'conversation_id, day::VARCHAR, epoch_ms(ts)::VARCHAR'
-  const [snapshot, parquet] = [newTarget(app.home), newParquet(app.home)]
-  await publishTo(app, snapshot, { verify: true })
-  await publishTo(app, parquet, { verify: true })
-  expect(await rowsIn(snapshot.path, `SELECT ${select} FROM conversations ORDER BY ALL`)).toEqual(expected)
+  const parquet = newParquet(app.home)
+  await publishTo(app, parquet)
   expect(await rowsOf(parquet, 'conversations', select)).toEqual(expected)
   // Months of partitions are those of UTC.
   const months = await rowsOf(parquet, 'conversations', 'DISTINCT month')

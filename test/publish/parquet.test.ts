@@ -2,7 +2,7 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
+import { expectOwner } from '../../src/publish/decide.ts'
 import type { PackagedTable } from '../../src/publish/package.ts'
 import { shapeOf } from '../../src/publish/parquet-columns.ts'
 import { partitionColumns } from '../../src/publish/partitions.ts'
@@ -18,10 +18,10 @@ import {
   watermarkText,
 } from '../../src/publish/targets/parquet/parquet-versions.ts'
 import type { TargetWatermark } from '../../src/publish/watermark.ts'
-import { removeConsumer } from '../../src/warehouse/changes/consumers.ts'
+import { registerConsumer, removeConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
-import { KEEP, publishTo } from './published.ts'
+import { publishTo } from './published.ts'
 import {
   currentFolder,
   filesIn,
@@ -40,8 +40,6 @@ const load = async (place: Workspace, records: object[], minute = 0) =>
 const inodesOf = async (folder: string, files: readonly string[]) =>
   Promise.all(files.map(async file => (await stat(join(folder, file))).ino))
 
-const versionsOf = ({ path }: ParquetTarget): Promise<string[]> => readdir(join(path, 'versions'))
-
 const modesOf = (paths: readonly string[]) =>
   Promise.all(paths.map(async path => ((await stat(path)).mode & 0o777).toString(8)))
 
@@ -58,7 +56,7 @@ describe('a target of Parquet files', () => {
       { ID: 'b', userName: 'Bob', ts: SEPTEMBER, tags: ['b'] },
       { ID: 'c', userName: 'Cy' },
     ])
-    expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'refill', reason: 'no watermark' })
+    expect(await publishTo(app, target)).toMatchObject({ kind: 'refill', reason: 'no watermark' })
     const first = await currentFolder(target)
     const partitions = (folder: string) => filesIn(join(folder, 'conversations'))
     const kept = ['month=2026-09/data.parquet', 'month=__HIVE_DEFAULT_PARTITION__/data.parquet'] as const
@@ -92,16 +90,15 @@ describe('a target of Parquet files', () => {
     await expectAllTables(second)
   })
 
-  it('is partitioned by agent too where it says so, with the rows of its agents only, until its policy changes', async () => {
+  it('is partitioned by agent too where it says so, with the rows of its agents only', async () => {
     const place = app.workspace()
     const conversationOf = async (agentId: string, record: object) =>
       place.load(await landConversations(place.landing, { records: [record], window: freshWindow({ agentId }) }))
     const names = ['one', 'two', 'three'].map(name => `${place.id}/${name}`)
-    for (const id of names)
-      await conversationOf(id, { ID: `of ${id}`, userName: 'Eve', ts: OCTOBER, tags: [`tag of ${id}`] })
+    for (const id of names) await conversationOf(id, { ID: `of ${id}`, ts: OCTOBER, tags: [`tag of ${id}`] })
     const agents = names.slice(0, 2)
     const target = newParquet(app.home, { partitionBy: ['agent', 'month'], rows: { agents, organizations: [] } })
-    await publishTo(app, target, { verify: true })
+    await publishTo(app, target)
     const folders = ['one', 'two'].map(name => `agent=${place.id}%2F${name}`)
     const filesOf = async (table: string) => filesIn(join(await currentFolder(target), table))
     expect(await filesOf('conversation_tags')).toEqual(folders.map(folder => `${folder}/month=2026-10/data.parquet`))
@@ -113,12 +110,6 @@ describe('a target of Parquet files', () => {
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta' })
     expect(await filesOf('conversations')).toContain(`${folders[0]}/month=2026-11/data.parquet`)
     expect(await rowsOf(target, 'conversations', 'DISTINCT agent')).toEqual(agents.map(agent => [agent]))
-    expect(await versionsOf(target)).toHaveLength(2)
-    // Earlier versions have what the policy no longer allows.
-    const dropping = { ...target, pii: { ...KEEP, identity: 'drop' as const } }
-    expect(await publishTo(app, dropping)).toMatchObject({ kind: 'refill', reason: 'other policy' })
-    expect(await versionsOf(target)).toHaveLength(1)
-    expect(await valuesContain(target.path, 'Eve')).toBe(false)
   })
 })
 
@@ -255,16 +246,17 @@ describe('versions', () => {
     expect(await readdir(path)).toEqual([])
   })
 
-  it('that another target or another data folder has written are refused; its successor goes on', async () => {
+  it('that another target of the data folder writes are refused, until that one is configured no more', async () => {
+    const { writer } = app.warehouse
     const target = newParquet(app.home)
-    await publishTo(app, target)
-    const other = { ...newParquet(app.home), path: target.path }
-    await expect(publishTo(app, other)).rejects.toMatchObject({
+    const owners = { stored: 'id/earlier', owner: `id/${target.name}`, refill: true }
+    await registerConsumer(writer, 'target/earlier')
+    await expect(expectOwner(writer, { target, ...owners })).rejects.toMatchObject({
       code: 'TARGET_UNUSABLE',
-      message: `${target.path} is written by the target ${target.name}.`,
+      message: `${target.path} is written by the target earlier.`,
     })
-    await removeConsumer(app.warehouse.writer, `target/${target.name}`)
-    expect(await publishTo(app, other)).toMatchObject({ kind: 'delta', rows: 0 })
+    await removeConsumer(writer, 'target/earlier')
+    await expectOwner(writer, { target, ...owners })
   })
 })
 
