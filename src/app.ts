@@ -87,7 +87,7 @@ export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<
   })
 }
 
-/** True where events of the workspace are being applied or were applied recently. */
+/** True if events of the workspace are being applied or were applied recently. */
 export const eventsComeTo = ({ spools }: App, workspaceId: string): boolean =>
   spools.get(workspaceId)?.eventsCome() ?? false
 

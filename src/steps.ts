@@ -29,8 +29,8 @@ import { wrongModels } from './warehouse/models/stored-models.ts'
 import { temporaryFolder } from './warehouse/temporary-files.ts'
 
 /**
- * Limits of one transaction. CPU for 200 pages in transactions of 10 pages: 12.6 s; of 20: 9.5 s; of 50: 7.6 s; of 100: 6.2 s; of 200: 5.5 s.
- * Larger transactions take more memory.
+ * Limits of one transaction. CPU time for 200 pages in transactions of 10 pages: 12.6 s; of 20: 9.5 s; of 50: 7.6 s; of
+ * 100: 6.2 s; of 200: 5.5 s. Larger transactions take more memory.
  */
 export const LOAD_BATCH = { count: 100, bytes: 80 * 1024 * 1024 }
 
@@ -61,25 +61,25 @@ export async function openPendingPages(
   return openPending(await readUnloaded({ landing, writer: warehouse.writer, workspaceId, nowMs: now() }))
 }
 
-/** The steps of one run, and a question that is asked for a plan that somebody reads. */
+/** The steps of one run, and a count for a plan that a person reads. */
 export interface RunSteps extends Steps {
-  /** The number of requests for other API resources at the end of the planned sync, at least; not metered. */
+  /** Returns the minimum number of unmetered requests for other API resources at the end of the planned sync. */
   resourceRequests(request: SyncRequest, prepared: Prepared): Promise<number>
 }
 
-/** Returns the steps of one run, recorded by `log`. `pending` is shared by the runs of a process; loads are short while `eventsCome` returns true. */
+/** Returns the steps of one run, recorded by `log`. A process's runs share `pending`; loads are short while `eventsCome` returns true. */
 export function makeSteps(
   dependencies: StepsDependencies & {
     home: string
     run: string
     log: RunLog
     pending: Pending
-    /** Folder of the user's checks; null: none. */
+    /** Folder of the user's checks; null for none. */
     checks: string | null
-    /** Folder of the user's models; null: none. */
+    /** Folder of the user's models; null for none. */
     models: string | null
     eventsCome?: () => boolean
-    /** Others load pages at the same time: the steps only plan, and load nothing for that. */
+    /** True if others load pages at the same time: these steps then only plan, and load no pages. */
     beside?: boolean
   },
 ): RunSteps {
@@ -92,7 +92,7 @@ export function makeSteps(
   }
   const context = loadContext(dependencies)
 
-  /** A failed step may have landed or loaded some pages, so `pending` counts as stale afterwards. */
+  /** Runs `work`; if it fails, marks `pending` as stale, since the step may have landed or loaded some pages. */
   async function spoilingOnFailure<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -109,7 +109,7 @@ export function makeSteps(
     return failure
   }
 
-  /** Brings marts and models up to date. @returns the models that could be built before, or are new, and cannot be built now */
+  /** Refreshes marts and models. @returns the models that are new or could be built before, and cannot be built now */
   async function keepDerived(): Promise<string[]> {
     const { models: folder, now, signal } = dependencies
     const { writer } = warehouse
@@ -121,7 +121,7 @@ export function makeSteps(
       .map(({ name }) => name)
   }
 
-  /** Brings marts, models and files up to date. Nothing of the sync depends on it, so a failure is only reported. */
+  /** Refreshes marts, models and files. The sync does not depend on them, so a failure is only reported. */
   async function keepUp(): Promise<{ models: string[]; failure: Failure | null }> {
     const { landing, leaseLog, home, settings, now, signal } = dependencies
     const { writer } = warehouse
@@ -137,7 +137,7 @@ export function makeSteps(
     return { models: derived.models, failure: failed ?? derived.failure }
   }
 
-  /** Checks of the tables: their failure is reported like that of upkeep. */
+  /** Runs the checks of the tables. Their failure is reported like that of upkeep. */
   async function runChecks(): Promise<{ failed: FailedCheck[]; failure: Failure | null }> {
     const { now, signal } = dependencies
     try {

@@ -38,7 +38,7 @@ export interface PublicationRequest {
 export interface DrainResult {
   /** Events that were applied. */
   events: number
-  /** True where the configuration no longer names webhooks for the workspace, and no event is waiting. */
+  /** True if the configuration no longer names webhooks for the workspace, and no event is waiting. */
   over: boolean
 }
 

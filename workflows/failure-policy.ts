@@ -30,7 +30,7 @@ const MAX_UNAUTHORIZED = 3
 /** Failures in a row after which an agent is left to a later run, once they concern it alone. */
 const MAX_ALONE = 3
 
-/** Applies a failure to its window and the run. Returns the window to continue with; null where this run reads no more of it. */
+/** Applies a failure to its window and the run. Returns the window to continue with; null if this run reads no more of it. */
 export function applyFailurePolicy(
   run: Run,
   progress: WindowProgress,
@@ -72,7 +72,7 @@ export function applyFailurePolicy(
 }
 
 /**
- * True where refusals may concern the account although it was answered in this run: before a window of one of several refused agents, and
+ * True if refusals may concern the account although it was answered in this run: before a window of one of several refused agents, and
  * after many refusals in a row. An agent that was answered is then requested again.
  */
 export function doubtsAccount(run: Run, { window }: WindowProgress): boolean {
@@ -82,7 +82,7 @@ export function doubtsAccount(run: Run, { window }: WindowProgress): boolean {
 }
 
 /**
- * Decides before a request of a suspect's window, which is taken once no other window is waiting or in progress: true where the window must
+ * Decides before a request of a suspect's window, which is taken once no other window is waiting or in progress: true if the window must
  * not be requested, because the vendor has refused its agent.
  */
 export function isRefused(run: Run, { window }: WindowProgress): boolean {

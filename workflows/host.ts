@@ -16,9 +16,9 @@ export interface Host {
   untilResumed?(): Promise<void>
   /** Allowances granted since the last call. */
   takeAllowances?(): Allowance[]
-  /** True where other work is waiting that takes precedence over history; `sleepUntil` then ends early. */
+  /** True if other work is waiting that takes precedence over history; `sleepUntil` then ends early. */
   shouldYield?(): boolean
-  /** True where the host cannot continue for long: leases in flight run to their end, and the rest of the run is handed over. */
+  /** True if the host cannot continue for long: leases in flight run to their end, and the rest of the run is handed over. */
   shouldHandOver?(): boolean
 }
 

@@ -52,7 +52,7 @@ export function finalReport(run: Run): SyncReport {
   }
 }
 
-/** Returns the remaining sessions that history may not use because they are reserved for new conversations; null where there are none. */
+/** Returns the remaining sessions that history may not use because they are reserved for new conversations; null if there are none. */
 function reserveOf({ governor, host, report }: Run): Reserve | null {
   const { options, quota } = governor
   if (report.outcome !== 'period-spent' || options.headReserveShare === 0) return null

@@ -13,7 +13,7 @@ export interface AcceptedRequest {
 /** A requested sync that has not ended. */
 export interface QueuedSync {
   request: SyncRequest
-  /** True where it was requested after its last planning: its new conversations then come before the history of any other sync. */
+  /** True if it was requested after its last planning: its new conversations then come before the history of any other sync. */
   urgent: boolean
   /** Where the sync stopped when it was preempted; null: it was not. */
   preempted: PreemptedSync | null
@@ -43,7 +43,7 @@ const textOf = ({
   ...asked
 }: SyncRequest): string => JSON.stringify(Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1)))
 
-/** True where both requests are for the same sync. */
+/** True if both requests are for the same sync. */
 export const isSameRequest = (request: SyncRequest, asked: Omit<SyncRequest, 'run'>): boolean =>
   isAboutSame(request.sinceMs, asked.sinceMs) && textOf(request) === textOf({ run: '', ...asked })
 

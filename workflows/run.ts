@@ -51,7 +51,7 @@ interface WindowQueue {
 }
 
 /**
- * Takes the next window, which is then in progress; null where none can be taken. Windows of suspects come last, and those of refused agents only
+ * Takes the next window, which is then in progress; null if none can be taken. Windows of suspects come last, and those of refused agents only
  * once no other window is in progress: an answer to one may show whether the refusal concerns the agent alone.
  */
 export function takeWindow({ queue, governor, host, suspects }: Run): WindowProgress | null {

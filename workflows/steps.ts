@@ -61,7 +61,7 @@ export interface Prepared {
   plannedAtMs: number
   /** Landed pages that are not loaded. */
   pagesWaiting: number
-  /** True where the workspace has rows already, so that no first rows are awaited. */
+  /** True if the workspace has rows already, so that no first rows are awaited. */
   hasRows?: boolean
   /** How far the vendor's clock is ahead of ours, according to its answers, ms. */
   aheadMs: number
@@ -141,7 +141,7 @@ export interface DrainOutcome {
 export interface IngestSteps {
   /** Applies sealed segments, as many as fit into one step. */
   drain(input: { workspaceId: string }): Promise<DrainOutcome>
-  /** Why events have not reached the tables since the last complete drain; null where they do. */
+  /** Why events have not reached the tables since the last complete drain; null if they do. */
   failing(): { code: string; what: string; hint: string | null; nextMs: number } | null
 }
 

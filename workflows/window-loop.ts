@@ -54,7 +54,7 @@ async function workOn(run: Run, progress: WindowProgress): Promise<void> {
   stop(run, 'preempted')
 }
 
-/** True where other work comes before this window; never for windows of named conversations, which are read to the end. */
+/** True if other work comes before this window; never for windows of named conversations, which are read to the end. */
 const mustYield = ({ host }: Run, { window }: WindowProgress): boolean =>
   window.kind !== 'selected' && host.shouldYield?.() === true
 

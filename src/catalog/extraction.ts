@@ -56,7 +56,7 @@ function listSource(options: {
 
 const selected = (columns: Column[]): string => items(columns.map(c => `${c.expression} AS ${quoteName(c.name)}`))
 
-/** Returns the SQL that is true where the JSON is an object, an array or null; it tests the first character. */
+/** Returns the SQL that is true if the JSON is an object, an array or null; it tests the first character. */
 const isNoScalar = (json: string): string => `left(${json}::VARCHAR, 1) IN ('{', '[', 'n')`
 
 /** Returns the SQL of the first scalar among the lift's keys, as JSON. `x` holds the element's value at each path, NULL unless it is a scalar. */

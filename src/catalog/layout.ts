@@ -59,7 +59,7 @@ export interface Layout {
   children: ChildTable[]
 }
 
-/** True where records have child tables; record numbers join their rows to the record's row. */
+/** True if records have child tables; record numbers join their rows to the record's row. */
 export const isNumbered = (layout: Layout): boolean => layout.children.length > 0
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`

@@ -54,7 +54,7 @@ export interface CheckFlags {
   json?: boolean
 }
 
-/** Time for one check. */
+/** Time limit for one check. */
 const TIMEOUT_MS = 10 * MINUTE
 
 /** @throws FLAG_INVALID if there is no check of one of these names */
@@ -81,7 +81,7 @@ async function runHere(config: Config, checks: readonly Check[], signal: AbortSi
   return checkNow(options).finally(() => app.close())
 }
 
-/** The most severe result decides: a rule that is broken, then a check that cannot run. */
+/** Returns the exit code of the most severe result: a rule that is broken, then a check that cannot run. */
 function exitCodeOf(results: readonly Ran[]): number {
   if (results.some(({ outcome, check }) => outcome === 'failed' && check.severity === 'error'))
     return EXIT_CODES.storage
@@ -108,8 +108,8 @@ const cells = ({ check, outcome, violations, durationMs }: Ran): string[] => [
 ]
 
 /**
- * Says what a check found, or why it cannot run. A check whose header is invalid may have no description. `shown` is undefined unless the
- * check was named.
+ * Describes what a check found, or why it cannot run. A check whose header is invalid may have no description. `shown`
+ * is undefined unless the check was named.
  */
 function detailLines({ check, outcome, violations, error, examples }: Ran, shown: Shown | undefined) {
   if (outcome === 'passed') return []
@@ -123,7 +123,7 @@ function detailLines({ check, outcome, violations, error, examples }: Ran, shown
   ]
 }
 
-/** Returns the rows that break the rule, and how many do. */
+/** Returns the rows that break the rule, and their number. */
 function rowLines({ name }: Check, violations: number, { rows, problem }: Shown): string[] {
   if (problem !== null) return [`  Its rows cannot be shown: ${visible(problem)}`]
   if (rows.length === 0) return [`  \`convohouse check ${visible(name)}\` shows rows.`]
@@ -131,7 +131,7 @@ function rowLines({ name }: Check, violations: number, { rows, problem }: Shown)
   return [...rows.map(values => visible(JSON.stringify(values))), ...more].map(line => `  ${line}`)
 }
 
-/** `unstored`: why the results are not stored; null if they are. */
+/** Returns the summary. `unstored`: why the results are not stored; null if they are. */
 function summary(results: readonly Ran[], unstored: string | null): string {
   const wrong = results.filter(({ outcome }) => outcome !== 'passed').length
   const found =
@@ -188,10 +188,10 @@ const runAsQueries = (storage: WarehouseAccess, checks: readonly Check[]): Promi
     return ran
   })
 
-/** Rows that are shown of a check that fails. */
+/** Maximum number of rows shown of a failing check. */
 const SHOWN_ROWS = 5
 
-/** Characters of a value that are shown: the width of a long text takes minutes to measure. */
+/** Maximum number of characters shown of a value: measuring the width of a long text takes minutes. */
 const SHOWN_CHARACTERS = 200
 
 /** Values as text. */
@@ -199,13 +199,13 @@ type ShownRow = Record<string, string | null>
 
 interface Shown {
   rows: readonly object[]
-  /** Says why there are none, without values; null: there are. */
+  /** Reason, without values, why there are no rows; null if there are rows. */
   problem: string | null
 }
 
 /**
- * Returns the first rows of each check that fails, by its name. They may name people: they are shown, and never stored.
- * A column that the number of rows does not need may fail here for the first time.
+ * Returns the first rows of each failing check, by its name. They may name people, so they are shown but never stored.
+ * A column that counting rows does not need may fail here for the first time.
  */
 async function failingRows(access: WarehouseAccess, results: readonly Ran[]): Promise<Map<string, Shown>> {
   const failed = results.filter(({ outcome }) => outcome === 'failed')

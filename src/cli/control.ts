@@ -66,7 +66,7 @@ function allowanceOf({ overagePacks, maxSessions }: ControlFlags): Allowance {
 
 type Update = (handle: WorkflowHandle) => Promise<unknown>
 
-/** Returns the update to send, which a worker answers; null for `cancel`, which the server itself accepts. */
+/** Returns the update for a worker to answer; null for `cancel`, which the server itself accepts. */
 function updateOf(command: ControlCommand, flags: ControlFlags): Update | null {
   if (command === 'cancel') return null
   if (command !== 'allow') return handle => handle.executeUpdate(command)

@@ -56,7 +56,7 @@ interface Demo {
   clock: Clock
 }
 
-/** The sandbox's clock is days behind the machine's at first: the demo lives by it. */
+/** Returns the demo's clock, which follows the sandbox's: it starts days behind the machine's. */
 const clockOf = ({ clock }: Sandbox): Clock => ({
   now: () => clock.now(),
   sleepUntil: (untilMs, signal) => systemClock.sleepUntil(systemClock.now() + untilMs - clock.now(), signal),
@@ -185,7 +185,7 @@ async function runDemo({ home }: { home?: string }): Promise<void> {
     agents: AGENTS,
     conversations: CONVERSATIONS,
     arrivalsPerDay: ARRIVALS_PER_DAY,
-    // So the later days have passed when somebody looks at the warehouse afterwards.
+    // When somebody looks at the warehouse afterwards, the later days have then passed.
     startMs: Date.now() - LATER_DAYS * DAY,
   })
   try {
@@ -206,7 +206,7 @@ interface DemoQuery {
   sql: string
 }
 
-/** Figures of the marts, which leave test conversations out. */
+/** Queries for figures of the marts, which exclude test conversations. */
 export const DEMO_QUERIES: readonly DemoQuery[] = [
   {
     title: 'Volume: how many conversations has each agent had, and on which channels?',

@@ -1,4 +1,4 @@
-// `convohouse dictionary`: what the tables and views hold, in words.
+// `convohouse dictionary`: describes the tables and views in words.
 import { writeFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { notWritable } from '../core/disk.ts'
@@ -92,7 +92,7 @@ const tableLines = ({ name, kind, about, example, columns }: DescribedTable): st
   ),
 ]
 
-/** Returns the user's models that are built, if there is a warehouse that can be read now. */
+/** Returns the user's built models, if there is a warehouse that can be read now. */
 async function modelsIfAny(): Promise<StoredModel[]> {
   const { builtModels } = await import('../warehouse/models/stored-models.ts')
   const { warehouseRows } = await import('../warehouse/query/rows.ts')

@@ -1,4 +1,4 @@
-// Opens the warehouse for writing, and answers plans from then on. Retries for two seconds, since a query may have it open for reading.
+// Opens the warehouse for writing, and answers plans from then on. Retries for two seconds, since a query may hold it open for reading.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStores } from '../app/stores.ts'
 import { type App, type AppOptions, openApp } from '../app.ts'

@@ -1,5 +1,5 @@
-// `convohouse plan`: what a sync would read and cost, and what is left of rate limit and quota. Exports nothing. While another process holds
-// the warehouse, that process plans, by its configuration.
+// `convohouse plan`: shows what a sync would read and cost, and how much of rate limit and quota is left. Exports
+// nothing. If another process holds the warehouse, that process plans, using its own configuration.
 
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -83,7 +83,7 @@ function windowRow(
   return [agentId, titles.get(agentId) ?? '', kindText(kind), ...bounds(progress), state, ...prices]
 }
 
-/** Says what is left of the rate limit and of the quota. */
+/** Describes how much of the rate limit and of the quota is left. */
 function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget): string[] {
   const requests = `${count(rateLimit.requestsLeft)} of ${counted(rateLimit.requestsPerHour, 'request')} this hour`
   const sessions = quota.known
@@ -95,7 +95,7 @@ function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget): strin
   ]
 }
 
-/** States which length of a billing period the reserve assumes, since the vendor does not report when a period ends. */
+/** States the assumed length of a billing period, since the vendor does not report when a period ends. */
 const periodLine = ({ governor }: Prepared): string[] =>
   governor.quota.known
     ? [`The vendor does not report the length of a billing period; ${PERIOD_DAYS} days are assumed.`]
@@ -129,7 +129,7 @@ export function planLines(facts: PlanFacts, options: GridOptions = {}): string[]
   return [`Plan for workspace ${facts.workspaceId}`, '', ...table, ...planSummary(facts)]
 }
 
-/** The plan, the budget and how long the plan takes, as one object. */
+/** Returns the plan, the budget and the duration as one object. */
 const planJson = ({ workspaceId, prepared, resourceRequests, nowMs }: PlanFacts): object => ({
   workspaceId,
   plan: prepared.plan,
@@ -149,7 +149,7 @@ function show(facts: PlanFacts, asFlagged: boolean): void {
   )
 }
 
-/** True if a sync without these flags might do something else. */
+/** True if a sync without these flags might behave differently. */
 const isFlagged = ({ json: _json, wait, ...others }: SyncFlags): boolean => !wait || Object.keys(others).length > 0
 
 interface PlanningHome {
@@ -157,7 +157,7 @@ interface PlanningHome {
   remove(): Promise<void>
 }
 
-/** Returns the data folder, or a temporary one if it does not exist yet: a plan must not create a data folder at a mistyped path. */
+/** Returns the data folder, or a temporary one if it does not exist: a plan must not create a folder at a mistyped path. */
 async function planningHome(config: Config): Promise<PlanningHome> {
   if (existsSync(warehouseFile(config.home)) || (await openStores(config.home).landing.exists()))
     return { config, remove: async () => {} }
@@ -190,7 +190,7 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
 export interface PlanFacts {
   workspaceId: string
   prepared: Prepared
-  /** Requests for other API resources at the end of the sync, at least. */
+  /** Minimum number of requests for other API resources at the end of the sync. */
   resourceRequests: number
   nowMs: number
 }
@@ -202,10 +202,10 @@ interface PlanQuestion {
   named: readonly NamedConversation[] | null
 }
 
-/** The path of plans on the query socket. */
+/** Path of plans on the query socket. */
 export const PLAN_PATH = '/plan'
 
-/** Plans one workspace. `beside`: other runs of this process may be working on it. @throws FLAG_INVALID, AGENT_UNKNOWN, WORKSPACE_UNKNOWN, and access errors of the vendor */
+/** Plans one workspace. `beside`: other runs of this process may use it. @throws FLAG_INVALID, AGENT_UNKNOWN, WORKSPACE_UNKNOWN, the vendor's errors */
 export const answerPlan =
   ({ config, app, beside }: { config: Config; app: App; beside: boolean }) =>
   async (question: unknown, signal: AbortSignal): Promise<PlanFacts> => {
@@ -220,7 +220,7 @@ export const answerPlan =
     return { workspaceId, prepared, resourceRequests, nowMs: Date.now() }
   }
 
-/** Longest time for one plan. A vendor that does not answer is asked several times. */
+/** Time limit for one plan. A vendor that does not answer is asked several times. */
 const TIMEOUT_MS = 10 * MINUTE
 
 /** Opens the warehouse for the first plan, unless another process holds it. */

@@ -1,4 +1,4 @@
-// The command line: a line for each command. Its module declares flags, examples and the work, and is loaded only if the command is named.
+// The command line, one line per command. A command's module declares flags, examples and action, and is loaded on demand.
 import { Command } from 'commander'
 import { packageFacts } from './package-facts.ts'
 
@@ -78,8 +78,8 @@ A single workspace needs no configuration file: set CONVOHOUSE_API_URL, CONVOHOU
 a file that holds it), CONVOHOUSE_WORKSPACE, and CONVOHOUSE_HOME for the data folder. \`convohouse COMMAND --help\` shows examples.`
 
 /**
- * Creates commander's program. It prints help, but throws usage errors (as commander's) instead of printing them. Only commands whose names
- * are among `args` get their flags; without `args`, all do.
+ * Creates commander's program. It prints help, but throws usage errors (as commander's) instead of printing them. Only
+ * commands named in `args` get their flags; without `args`, all do.
  */
 export async function createProgram(args?: readonly string[]): Promise<Command> {
   const program = new Command('convohouse')

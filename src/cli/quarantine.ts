@@ -62,7 +62,7 @@ interface QuarantineFlags {
   json?: boolean
 }
 
-/** `quarantine list`. @throws WAREHOUSE_MISSING; WAREHOUSE_LOCKED if the process that holds the warehouse does not answer */
+/** Runs `quarantine list`. @throws WAREHOUSE_MISSING; WAREHOUSE_LOCKED if the process that holds the warehouse does not answer */
 async function runList(flags: QuarantineFlags): Promise<void> {
   const records = await quarantinedRecords(warehouseRows(storageOf(flags.config)), flags.workspace)
   if (flags.json) printJson({ quarantined: records })
@@ -96,7 +96,7 @@ const cells = ({ id, workspaceId, since, reason, element, file }: QuarantinedRec
   file,
 ]
 
-/** `quarantine show`. @throws RECORD_UNKNOWN, LANDING_CORRUPT, SPOOL_CORRUPT, WAREHOUSE_MISSING */
+/** Runs `quarantine show`. @throws RECORD_UNKNOWN, LANDING_CORRUPT, SPOOL_CORRUPT, WAREHOUSE_MISSING */
 async function runShow(name: string, flags: QuarantineFlags): Promise<void> {
   const storage = storageOf(flags.config)
   const rows = warehouseRows(storage)
@@ -109,7 +109,7 @@ async function runShow(name: string, flags: QuarantineFlags): Promise<void> {
   process.stdout.write('\n')
 }
 
-/** Reads through the warehouse connection of this process. */
+/** Reads through this process's warehouse connection. */
 const rowsOf =
   ({ warehouse }: App): Rows =>
   <R>(sql: string) =>
@@ -146,7 +146,7 @@ async function retryAll(
   return reports
 }
 
-/** `quarantine retry`, during which this process holds the warehouse. @throws RECORD_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, LOAD_FAILED */
+/** Runs `quarantine retry`, holding the warehouse. @throws RECORD_UNKNOWN, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, LOAD_FAILED */
 async function runRetry(names: readonly string[], flags: QuarantineFlags): Promise<void> {
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)

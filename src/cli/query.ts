@@ -1,4 +1,4 @@
-// `convohouse query`: one SELECT, in the requested format.
+// `convohouse query`: runs one SELECT and prints its result in the requested format.
 
 import { createReadStream } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -98,7 +98,7 @@ export async function runQueryCommand(argument: string | undefined, flags: Query
   }
 }
 
-/** Returns the requested format, else that of the file's extension, else the default of standard output. */
+/** Returns the requested format, else that of the file's extension, else the default for standard output. */
 function formatOf({ format, output }: QueryFlags): Format {
   if (output === undefined) return chooseFormat(format, process.stdout)
   return format ?? formatOfFile(output)

@@ -109,7 +109,7 @@ export async function openReceiver(config: Config, page = new MetricsPage()): Pr
   }
 }
 
-/** `ws_demo (2 secrets)`. */
+/** Returns text such as `ws_demo (2 secrets)`. */
 export const waitsForText = ({ waitsFor }: OpenedReceiver): string =>
   waitsFor()
     .map(({ id, secrets }) => (secrets === 1 ? id : `${id} (${counted(secrets, 'secret')})`))
@@ -119,8 +119,8 @@ export const waitsForText = ({ waitsFor }: OpenedReceiver): string =>
 const isInTerminal = (): boolean => [process.stdin, process.stdout, process.stderr].some(isTerminal)
 
 /**
- * Rereads the webhook secrets on SIGHUP, until the returned function is called. In a terminal, SIGHUP ends the process as usual. Call this
- * before the receiver's address is announced; until the receiver is open, `receiver` returns undefined and SIGHUP is ignored.
+ * Rereads the webhook secrets on SIGHUP, until the returned function is called. In a terminal, SIGHUP ends the process as usual. Call
+ * this before announcing the receiver's address. Until the receiver is open, `receiver` returns undefined and SIGHUP is ignored.
  */
 export function rereadSecretsOnSighup(options: {
   receiver: () => OpenedReceiver | undefined

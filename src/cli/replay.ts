@@ -1,4 +1,4 @@
-// `convohouse replay`: rebuilds the warehouse from landed pages, without a request.
+// `convohouse replay`: rebuilds the warehouse from landed pages, without any request.
 
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
@@ -73,7 +73,7 @@ const keptLines = ({ keptEvents }: ReplayReport): string[] =>
         `${counted(keptEvents, 'webhook event')} kept from the old warehouse, without payloads: the spool's files have expired, or are missing or damaged.`,
       ]
 
-/** Says what retention has removed, and where its rows are. */
+/** Describes what retention has removed, and where the rows are. */
 const expiredLines = ({ expired }: ReplayReport, hadWarehouse: boolean): string[] =>
   expired === 0
     ? []
@@ -92,7 +92,7 @@ const expiredEventLines = ({ expiredArchives }: ReplayReport): string[] =>
         '  → Restore the warehouse from a backup, then run `convohouse replay` again.',
       ]
 
-/** Warnings about damaged spool files and their events. */
+/** Returns warnings about damaged spool files and their events. */
 const damagedLines = ({ damaged }: ReplayReport, hadWarehouse: boolean): string[] =>
   damaged.flatMap(({ file, why }) => [
     `warning: The spool file ${file} is damaged (${why}). Its readable part was applied${hadWarehouse ? '; the rows of its other events come from the old warehouse' : '; its other events are missing from the tables'}.`,

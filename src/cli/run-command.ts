@@ -31,7 +31,7 @@ const outputLost = (cause: Error): ConvohouseError =>
     'Write it where there is enough space. Only the output is lost.',
   )
 
-/** SQL that begins with a comment (`-- why`). Flags contain neither white space nor line breaks. */
+/** Matches SQL that begins with a comment (`-- why`). Flags contain neither white space nor line breaks. */
 const COMMENT_FIRST = /^--(?:\s|[^\n=]*\n)/
 
 /** Puts a space before SQL that begins with a comment, so that commander does not parse it as a flag. Line numbers stay the same. */

@@ -124,7 +124,7 @@ Examples:
     )
     .action(runSandbox)
 
-/** One line `  name   help` per name. */
+/** Returns one line `  name   help` per name. */
 function namesTable(table: Record<string, { help: string }>): string {
   const width = Math.max(...Object.keys(table).map(name => name.length))
   return Object.entries(table)
@@ -132,7 +132,7 @@ function namesTable(table: Record<string, { help: string }>): string {
     .join('\n')
 }
 
-/** One line `  name   value, value: help` per name. */
+/** Returns one line `  name   value, value: help` per name. */
 const readingsTable = (): string =>
   namesTable(
     Object.fromEntries(
@@ -168,7 +168,7 @@ function reading(text: string, before: SandboxOptions['readings'] = {}): Sandbox
   throw invalidFlag(`--reading ${text}: ${issue}.`, 'Give --reading NAME=VALUE.')
 }
 
-/** The flags as commander parses them. Those that are named as an option of the sandbox have its value. */
+/** Flags as commander parses them. A flag named like an option of the sandbox has that option's value. */
 export interface SandboxFlags extends Partial<Omit<SandboxOptions, 'webhooks'>> {
   unpaid?: boolean
   hourly?: number
@@ -185,7 +185,7 @@ export interface SandboxFlags extends Partial<Omit<SandboxOptions, 'webhooks'>> 
   json?: boolean
 }
 
-/** Returns the sandbox's options that flags set; the sandbox uses its defaults for the others. */
+/** Returns the sandbox options that the flags set; the sandbox uses its defaults for the others. */
 export function sandboxOptions(flags: SandboxFlags): Partial<SandboxOptions> {
   const { unpaid, hourly, hour, quota, latency, mirrorLag, start, reading, fault, json: _, ...others } = flags
   const { webhooks, webhookSecret, eventFault, ...same } = others

@@ -160,7 +160,7 @@ export async function runList(flags: ScheduleFlags): Promise<void> {
   )
 }
 
-/** Warns if no worker polls the queue: the run then waits on the server. */
+/** Warns if no worker polls the queue, so that the run waits on the server. */
 async function warnWithoutWorker(client: Client, { temporal }: Config): Promise<void> {
   const queue = warehouseQueue(temporal.queues)
   if ((await hasPollers(client, queue)) === false)
@@ -201,7 +201,7 @@ const COLUMNS = [
   { name: 'ticks', right: true },
 ]
 
-/** `every 15m`, written as in the configuration, or the cron expression. */
+/** Returns `every 15m`, written as in the configuration, or the cron expression. */
 export const whenText = (when: { cron: string } | { everyMs: number }): string =>
   'cron' in when ? when.cron : `every ${durationText(when.everyMs)}`
 
@@ -217,7 +217,7 @@ function lastOutcomeText({ outcome, failure }: LastRun): string {
   return failure ? `${outcomeText(outcome)} (${failure.code ?? failure.what})` : outcomeText(outcome)
 }
 
-/** Cells for the last run. `lastRun` is null if nothing has run, or if the server deleted the run after its retention period. */
+/** Returns the cells for the last run. `lastRun` is null if nothing has run, or if the server has deleted the run. */
 function runCells({ lastRun, schedule }: ScheduleStatus, nowMs: number): string[] {
   const tick = schedule?.lastTick
   if (lastRun === null) return tick ? [timeText(tick.takenAt), 'no longer kept by the server', ''] : ['never', '', '']
@@ -253,7 +253,7 @@ export function checkRange({ since, until }: BackfillFlags, nowMs: number): void
 }
 
 /**
- * Exports what is missing in a time range, through the owner workflow that schedules use; returns the exit code.
+ * Exports missing conversations of a time range, through the owner workflow that schedules use; returns the exit code.
  * @throws FLAG_INVALID, SCHEDULE_MISSING, TEMPORAL_UNREACHABLE
  */
 export async function runBackfill(flags: BackfillFlags): Promise<number> {

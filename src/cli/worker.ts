@@ -104,7 +104,7 @@ async function runWithWarehouse(
 
 /**
  * Runs the supervised child: opens the warehouse, reports that to the parent, and runs a worker when the parent asks for one. `install`
- * installs the SDK's runtime and returns the address of its metrics; it is called late, since an unused runtime would keep the process alive.
+ * installs the SDK's runtime and returns the address of its metrics. It is called late, since an unused runtime would keep the process alive.
  * @throws WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE
  */
 async function runWarehouseChild(config: Config, install: () => Promise<string>): Promise<void> {
@@ -143,7 +143,7 @@ interface Team extends Pick<WorkerSettings, 'ending'> {
   place?: Partial<TemporalPlace>
   /** Supervises the child that holds the warehouse. */
   supervisor: Supervisor
-  /** The child writes a line when a sync begins and ends. */
+  /** True if the child logs when a sync begins and ends. */
   logsSyncs?: boolean
   /** Called when all workers poll. */
   ready(place: TemporalPlace): void
@@ -193,7 +193,7 @@ export function superviseWarehouse(options: {
   return supervise({ entry: process.argv[1]!, args, remark })
 }
 
-/** Installs the SDK's runtime if this process runs an export worker; returns a function that reads the SDK's metrics of both processes. */
+/** Installs the SDK's runtime if this process runs an export worker. Returns a function that reads the SDK's metrics of both processes. */
 export async function sdkMetrics(options: {
   supervisor: Supervisor | null
   exports: boolean

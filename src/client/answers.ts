@@ -19,9 +19,9 @@ import { pageWithoutToken } from './redaction/token-mask.ts'
 
 export interface ExportAnswer {
   exchange: Exchange
-  /** True where some bytes of the body are not UTF-8: parsed texts have U+FFFD in their place; `exchange.body` is unchanged. */
+  /** True if some bytes of the body are not UTF-8: parsed texts have U+FFFD in their place; `exchange.body` is unchanged. */
   invalidUtf8: boolean
-  /** True where the envelope, apart from the records, is nested too deeply for DuckDB. */
+  /** True if the envelope, apart from the records, is nested too deeply for DuckDB. */
   isTooDeepAround: boolean
   envelope: ExportEnvelope
 }
@@ -35,7 +35,7 @@ interface RedactedAnswer<Envelope> {
   envelope: Envelope
 }
 
-/** `envelope` is null where the vendor does not have the requested id. */
+/** `envelope` is null if the vendor does not have the requested id. */
 export type ResourceAnswer = RedactedAnswer<ResourceEnvelope | null>
 
 export function readExportAnswer(sent: Sent, asked: RequestContext, selected: boolean): ExportAnswer {
@@ -49,7 +49,7 @@ export function readExportAnswer(sent: Sent, asked: RequestContext, selected: bo
   }
 }
 
-/** Parses the body and keeps every digit of its numbers; undefined where it is nested too deeply. */
+/** Parses the body and keeps every digit of its numbers; undefined if it is nested too deeply. */
 function exactValue(body: Buffer): unknown {
   try {
     return readExactly(new TextDecoder().decode(body)).value

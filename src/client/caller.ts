@@ -78,7 +78,7 @@ export function createCaller(options: VendorClientOptions): Caller {
     sleep: options.sleep ?? ((ms, signal) => sleepFor(ms, undefined, signal && { signal })),
     slots: new Slots(connections),
   }
-  /** True where another token than the refused one is known, or is in the token's source. */
+  /** True if another token than the refused one is known, or is in the token's source. */
   function isRenewed(refused: string): boolean {
     try {
       const read = requireToken(options.rereadToken!())

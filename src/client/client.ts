@@ -32,7 +32,7 @@ interface ResourceRequest {
 }
 
 /**
- * An answer with its query, as sent. `isPaged`: false where the vendor refused every parameter, so that no other page can be requested.
+ * An answer with its query, as sent. `isPaged`: false if the vendor refused every parameter, so that no other page can be requested.
  */
 export type Paged<Answer> = Answer & { isPaged: boolean; query: Readonly<Record<string, string>> }
 

@@ -6,7 +6,7 @@ import type { ExportQuery } from './address.ts'
 /** The echo: `sort`, `fromTs` and `toTs` as received. */
 export type EchoedQuery = Readonly<Record<string, unknown>>
 
-/** Converts a time in any unit or spelling to whole seconds; 0 for no time, null where it is unreadable. */
+/** Converts a time in any unit or spelling to whole seconds; 0 for no time, null if it is unreadable. */
 function secondOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   const ms = typeof number === 'number' ? (number <= 0 ? 0 : readTime(number).ms) : null
@@ -27,7 +27,7 @@ function isSameSort(asked: string | undefined, echoed: unknown): boolean {
   return direction === undefined || asked === undefined || direction.toLowerCase() === asked
 }
 
-/** Returns the first field whose echo differs from the query; null where no field differs or there is no echo. */
+/** Returns the first field whose echo differs from the query; null if no field differs or there is no echo. */
 export function misread(asked: ExportQuery, echoed: EchoedQuery | null): 'sort' | 'fromTs' | 'toTs' | null {
   if (echoed === null) return null
   if (!isSameSort(asked.sort, echoed.sort)) return 'sort'

@@ -53,7 +53,7 @@ const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
 const flagOf = (value: unknown): boolean | undefined =>
   FLAGS.get(typeof value === 'string' ? value.trim().toLowerCase() : value)
 
-/** `hasMore` in answers that need not contain it; null where absent. */
+/** `hasMore` in answers that need not contain it; null if absent. */
 const flagIfAny = z.preprocess(value => flagOf(value) ?? null, z.boolean().nullable()).catch(null)
 
 /** Fields that mark the end of a listing, beside the list or under `paging`. */
@@ -184,7 +184,7 @@ export interface ListedPage {
   besides: readonly string[]
   /** Number of entries without an id. */
   unidentified: number
-  /** The vendor's count of all entries; null where it reports none. */
+  /** The vendor's count of all entries; null if it reports none. */
   total: number | null
   hasMore: boolean | null
 }

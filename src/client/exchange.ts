@@ -6,11 +6,11 @@ import { boundedWaitMs } from '../core/quota/reported-usage.ts'
 export interface Receipt {
   status: number
   contentType: string | null
-  /** `Content-Encoding`, although the request asked for none; null where absent. */
+  /** `Content-Encoding`, although the request asked for none; null if absent. */
   contentEncoding: string | null
   /** The vendor's clock (`Date`), in whole seconds. */
   serverDateMs: number | null
-  /** `Retry-After`; null where absent or unreadable. */
+  /** `Retry-After`; null if absent or unreadable. */
   retryAfterMs: number | null
   /** By this machine's clock, just before sending and just after the last byte. */
   sentAtMs: number

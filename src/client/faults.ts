@@ -46,7 +46,7 @@ export interface RequestContext {
   attempt: number
   /** The token in use and the one before it: answers may echo either. */
   tokens: readonly string[]
-  /** False where the body may contain secrets: then no error contains it. */
+  /** False if the body may contain secrets: then no error contains it. */
   keepsBody: boolean
   /** Hints in place of those below, for requests that may have reached the vendor. */
   hints?: Partial<Record<VendorCode, string>>

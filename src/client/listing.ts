@@ -43,7 +43,7 @@ interface Seen {
   unidentified: number
 }
 
-/** Adds a page's entries to those seen. True where the page lists an id that no earlier page has listed. */
+/** Adds a page's entries to those seen. True if the page lists an id that no earlier page has listed. */
 function takePage(seen: Seen, { ids, besides, unidentified }: ListedPage): boolean {
   // An agent that an earlier page contained only as starred is new to the paged list, so this page makes progress.
   const isNew = ids.some(id => !seen.listed.has(id)) || besides.some(id => !seen.all.has(id))
@@ -78,7 +78,7 @@ const endsListing = (error: unknown): error is VendorError =>
   error instanceof VendorError && error.code !== 'INTERRUPTED' && error.kind !== 'access'
 
 /**
- * Requests the pages of a listing, counted from 1. `read`: returns what a page tells about the listing, null where the answer has no list.
+ * Requests the pages of a listing, counted from 1. `read`: returns what a page tells about the listing, null if the answer has no list.
  * `isPaged`: whether the page was requested by its number. `hasPages`: false for a list that is documented as a single answer.
  * `isTotalExact`: the listing ends with the page that reaches `total`.
  * @throws any error of the first page; INTERRUPTED and access errors of any page

@@ -17,7 +17,7 @@ export interface LogPage {
   ids: readonly string[]
   /** Times of its entries, s. */
   times: readonly number[]
-  /** The vendor's cursor to older entries, s; null where it sends none. */
+  /** The vendor's cursor to older entries, s; null if it sends none. */
   nextCursor: number | null
 }
 
@@ -89,7 +89,7 @@ export async function readLog<A>(options: {
   let lastCursor = Number.POSITIVE_INFINITY
   /** The last second that needed a larger page. */
   let crowded: number | null = null
-  /** True where the page before this one began at a second that the vendor's cursor does not leave. */
+  /** True if the page before this one began at a second that the vendor's cursor does not leave. */
   let wasStuck = false
   while (page !== null && page.times.length > 0 && page.nextCursor !== null) {
     if (untilSec !== null && oldestOf(page) < untilSec) return ended()

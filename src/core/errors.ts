@@ -141,7 +141,7 @@ export class ConvohouseError extends Error {
     return ERRORS[this.code].exitCode
   }
 
-  /** True where the same call may succeed later without any change. */
+  /** True if the same call may succeed later without any change. */
   get transient(): boolean {
     return this.kind === 'transient'
   }
@@ -154,5 +154,5 @@ export function isCode(error: unknown, ...codes: ErrorCode[]): error is Convohou
 
 const NOT_ANSWERED = ['API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON', 'API_RATE_LIMITED'] as const
 
-/** True where the vendor may answer the same request later. */
+/** True if the vendor may answer the same request later. */
 export const isUnanswered = (error: unknown): boolean => isCode(error, ...NOT_ANSWERED)

@@ -13,7 +13,7 @@ export type HostName = 'embedded' | 'temporal'
  */
 export interface RunEnd {
   outcome: string
-  /** True where the sync did what was requested; history may still wait, because sessions are reserved for new conversations. */
+  /** True if the sync did what was requested; history may still wait, because sessions are reserved for new conversations. */
   success: boolean
   /** Why the run did not finish; `UNEXPECTED` for an error that is not a ConvohouseError. */
   errorCode?: ErrorCode | 'UNEXPECTED'

@@ -35,7 +35,7 @@ const DURATION_UNITS: Record<string, number> = { ms: 1, s: SECOND, m: MINUTE, h:
 /** A hundred years, ms: the longest duration, so that sums and dates stay within the range of numbers and of `Date`. */
 const LONGEST = 36_525 * DAY
 
-/** `15m`, `2h`, `1.5d` in milliseconds, a hundred years at most; undefined where the text is not a duration. */
+/** `15m`, `2h`, `1.5d` in milliseconds, a hundred years at most; undefined if the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text.trim())
   return match ? Math.min(LONGEST, Math.round(Number(match[1]) * DURATION_UNITS[match[2]!]!)) : undefined
@@ -93,7 +93,7 @@ export const MOMENT_TEXTS = {
 
 const MOMENT = new RegExp(`^(${MOMENT_TEXTS.utc}|${MOMENT_TEXTS.offset}|(?<epoch>${MOMENT_TEXTS.epoch}))$`)
 
-/** Returns the time in a text, ms, as the warehouse's `parse_moment` reads it; null where there is none. */
+/** Returns the time in a text, ms, as the warehouse's `parse_moment` reads it; null if there is none. */
 export function momentIn(text: string): number | null {
   const match = MOMENT.exec(text)
   if (match === null) return null

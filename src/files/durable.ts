@@ -27,7 +27,7 @@ export async function syncFile(path: string, flags: 'r' | 'r+' = 'r+'): Promise<
 /** Syncs a folder: makes the names in it durable. */
 export const syncFolder = (folder: string): Promise<void> => syncFile(folder, 'r')
 
-/** @throws HOME_UNUSABLE where this cannot be determined */
+/** @throws HOME_UNUSABLE if this cannot be determined */
 export const isThere = (folder: string): Promise<boolean> =>
   stat(folder).then(
     () => true,
@@ -146,8 +146,8 @@ export async function ensureFile(file: string, text: () => string): Promise<void
 }
 
 /**
- * Entries of a folder; none where it does not exist.
- * @throws HOME_UNUSABLE where it cannot be read: with an incomplete list, pages would be exported again
+ * Entries of a folder; none if it does not exist.
+ * @throws HOME_UNUSABLE if it cannot be read: with an incomplete list, pages would be exported again
  */
 export async function entriesIn(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((cause: NodeJS.ErrnoException) => {
@@ -156,7 +156,7 @@ export async function entriesIn(folder: string): Promise<Dirent[]> {
   })
 }
 
-/** Returns the names of a folder's entries; none where it does not exist. @throws HOME_UNUSABLE */
+/** Returns the names of a folder's entries; none if it does not exist. @throws HOME_UNUSABLE */
 export const namesIn = async (folder: string): Promise<string[]> => (await entriesIn(folder)).map(({ name }) => name)
 
 /** Removes files durably. One that another process has removed counts as removed. @throws HOME_UNUSABLE */

@@ -3,11 +3,11 @@ import { isAscii, isUtf8 } from 'node:buffer'
 
 export interface JsonBody {
   value: unknown
-  /** True where some bytes are not UTF-8: `value` has U+FFFD in their place, the body itself is unchanged. */
+  /** True if some bytes are not UTF-8: `value` has U+FFFD in their place, the body itself is unchanged. */
   invalidUtf8: boolean
 }
 
-/** Parses a body; undefined where it is not JSON. */
+/** Parses a body; undefined if it is not JSON. */
 export function parseBody(body: Buffer): JsonBody | undefined {
   // A text of one byte a character is parsed twice as fast. TextDecoder removes a byte order mark, which JSON.parse refuses.
   const text = isAscii(body) ? body.toString('latin1') : new TextDecoder().decode(body)

@@ -36,11 +36,11 @@ const SMALL_BUNDLE_BYTES = MOST_BUNDLE_BYTES / 2
 const QUIET_MS = HOUR
 
 export interface Bundles {
-  /** The bundle that holds the page; null where none does. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+  /** The bundle that holds the page; null if none does. @throws HOME_UNUSABLE, LANDING_CORRUPT */
   locate(address: string): Promise<string | null>
   /** Null where no bundle holds the page. @throws HOME_UNUSABLE, LANDING_CORRUPT */
   read(address: string): Promise<StoredPage | null>
-  /** Verifies the page's bundle unless it is in `verified`, and adds it; false where no bundle holds the page. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+  /** Verifies the page's bundle unless it is in `verified`, and adds it; false if no bundle holds the page. @throws HOME_UNUSABLE, LANDING_CORRUPT */
   verify(address: string, verified: Set<string>): Promise<boolean>
   /** Addresses of the pages in bundles of these folders. @throws HOME_UNUSABLE, LANDING_CORRUPT */
   addresses(folders: readonly string[]): Promise<string[]>
@@ -207,7 +207,7 @@ const bytesOf = (pages: readonly StoredPage[]): number =>
   pages.reduce((sum, { head, body }) => sum + head.length + body.length, 0)
 
 /**
- * Returns the page in a file; null where it is damaged, or where its body could keep DuckDB from reading the other
+ * Returns the page in a file; null if it is damaged, or where its body could keep DuckDB from reading the other
  * pages of a bundle: it is no JSON, or takes the tolerant path.
  */
 function storedPage(name: string, raw: Buffer): StoredPage | null {

@@ -34,7 +34,7 @@ function release(root: string): Promise<void> {
   return releasing
 }
 
-/** @throws HOME_UNUSABLE where the file system has no hard links: page names could not be exclusive */
+/** @throws HOME_UNUSABLE if the file system has no hard links: page names could not be exclusive */
 async function expectHardLinks(root: string): Promise<void> {
   const file = linkFile(root)
   // A killed process may have left the link.
@@ -72,7 +72,7 @@ async function ensureReserve(root: string): Promise<void> {
 
 /**
  * Creates the reserve below the landing's root unless it exists, and checks that files can have hard links there.
- * @throws HOME_UNUSABLE where the disk lacks the space or the links: nothing may be requested then
+ * @throws HOME_UNUSABLE if the disk lacks the space or the links: nothing may be requested then
  */
 export async function keepReserve(root: string): Promise<void> {
   await ensureReserve(root)

@@ -112,7 +112,7 @@ function openWorkspace(root: string, workspaceId: string): Landing {
       await writeOnce(fileOf(address), parts)
     })
 
-  /** @throws LANDING_TAKEN where a bundle holds another page of this name than `own` returns */
+  /** @throws LANDING_TAKEN if a bundle holds another page of this name than `own` returns */
   async function expectNotMoved(address: string, own?: () => Omit<StoredPage, 'name'>): Promise<void> {
     const bundled = await bundles.read(address)
     if (bundled && !(own && isSamePage(bundled, own()))) throw alreadyLanded(fileOf(address))

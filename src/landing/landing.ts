@@ -42,7 +42,7 @@ export interface PageFile {
 export interface Landing {
   /**
    * Makes a page durable and returns its address. A page name can be created only once, by whichever process is first.
-   * @throws LANDING_TAKEN where the page exists; HOME_UNUSABLE, also where the page was stored in the disk reserve
+   * @throws LANDING_TAKEN if the page exists; HOME_UNUSABLE, also where the page was stored in the disk reserve
    */
   land(head: PageHead, body: Uint8Array): Promise<string>
   /** Stores the bytes of an answer that is not JSON, for diagnosis. Returns the name of what it stored. @throws HOME_UNUSABLE */
@@ -53,7 +53,7 @@ export interface Landing {
   folders(): Promise<LandedFolder[]>
   /** The pages of these folders, in load order. @throws HOME_UNUSABLE */
   listFolders(folders: readonly string[]): Promise<LandedPage[]>
-  /** The page at that place; null where there is none. @throws LANDING_CORRUPT */
+  /** The page at that place; null if there is none. @throws LANDING_CORRUPT */
   find(place: PagePlace): Promise<{ address: string; head: PageHead } | null>
   /** @throws LANDING_CORRUPT */
   head(address: string): Promise<PageHead>
@@ -108,7 +108,7 @@ export interface LandingStore {
   ensureId(): Promise<string>
   /**
    * Reserves disk space for the answers that are in flight when the disk fills up, and checks that page names are exclusive.
-   * @throws HOME_UNUSABLE where either is impossible: no page may be requested then
+   * @throws HOME_UNUSABLE if either is impossible: no page may be requested then
    */
   reserve(): Promise<void>
   /** Writes a few bytes the way a page is written, and removes them. Does nothing where nothing has landed yet. @throws HOME_UNUSABLE */

@@ -80,7 +80,7 @@ export const corrupt = (file: string, cause?: unknown): ConvohouseError =>
   })
 
 /**
- * Returns the first gzip member's line; undefined where the bytes end before the line. Synchronous: a few kilobytes cost less than a thread switch.
+ * Returns the first gzip member's line; undefined if the bytes end before the line. Synchronous: a few kilobytes cost less than a thread switch.
  */
 export function firstLine(bytes: Uint8Array): string | undefined {
   try {
@@ -106,7 +106,7 @@ export function memberBytes(member: Uint8Array): Buffer {
 export const headIn = (line: string): PageHead => (JSON.parse(line) as { _head: PageHead })._head
 
 /**
- * Reads the line in a file's first gzip member, and no more of the file than that; undefined where there is none.
+ * Reads the line in a file's first gzip member, and no more of the file than that; undefined if there is none.
  * @throws the system's error where the file cannot be opened
  */
 export async function readFirstLine(file: string): Promise<string | undefined> {

@@ -17,7 +17,7 @@ interface Authenticated {
   secretForms: readonly string[]
 }
 
-/** Finds the workspace of a secret, which must be the `addressed` one if that is not null; null where the secret is not valid. */
+/** Finds the workspace of a secret, which must be the `addressed` one if that is not null; null if the secret is not valid. */
 export type Authenticator = (given: unknown, addressed: string | null) => Authenticated | null
 
 /** Extra bytes beyond the longest secret, so that a longer text is not truncated to a secret's length. A character takes up to four bytes. */
@@ -66,7 +66,7 @@ function endOfString(body: Buffer, at: number): number {
   return -1
 }
 
-/** Returns a string as a parser reads it; undefined where a parser refuses it. */
+/** Returns a string as a parser reads it; undefined if a parser refuses it. */
 function stringAt(body: Buffer, at: number, end: number): unknown {
   try {
     return JSON.parse(body.toString('utf8', at, end))
@@ -100,7 +100,7 @@ function secretIn(body: Buffer): unknown {
   return found
 }
 
-/** True where a body, or the part of it that has arrived, contains a valid secret. `addressed`: the workspace in the URL, if any. */
+/** True if a body, or the part of it that has arrived, contains a valid secret. `addressed`: the workspace in the URL, if any. */
 export const holdsSecret = (body: Buffer, addressed: string | null, authenticate: Authenticator): boolean =>
   authenticate(secretIn(body), addressed) !== null
 

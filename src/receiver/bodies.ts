@@ -18,7 +18,7 @@ const CHUNK_BYTES = 256
 export type ReadBody = { body: Buffer; release: () => void } | { refused: Refusal }
 
 interface BodyReader {
-  /** True where the bytes contain a valid secret. */
+  /** True if the bytes contain a valid secret. */
   isAuthentic: (bytes: Buffer) => boolean
   /** Receives the complete body, which it must release, or the refusal. Not called if the sender hangs up. */
   done: (read: ReadBody) => void
@@ -65,7 +65,7 @@ export class Bodies {
     this.limits = limits
   }
 
-  /** Begins to read the body of a request. False where its announced length is too large: then it was refused. */
+  /** Begins to read the body of a request. False if its announced length is too large: then it was refused. */
   read(request: IncomingMessage, reader: BodyReader): boolean {
     const { maxBytes } = this.limits
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) {

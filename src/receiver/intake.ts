@@ -8,13 +8,13 @@ import type { IntakeResult } from './refusals.ts'
 export interface Intake {
   /** `addressed`: the workspace in the URL, if any. */
   take(body: Buffer, addressed: string | null): Promise<IntakeResult>
-  /** True where the received part of a body contains a valid secret. */
+  /** True if the received part of a body contains a valid secret. */
   isAuthentic(body: Buffer, addressed: string | null): boolean
   /** Replaces the valid secrets. */
   setSecrets(workspaces: readonly WorkspaceSecrets[]): void
-  /** The workspace to which a refused request is attributed: the one in its URL, else the only one; null where unknown. */
+  /** The workspace to which a refused request is attributed: the one in its URL, else the only one; null if unknown. */
   workspaceOf(addressed: string | null): string | null
-  /** True where the spool's disk accepts a write. */
+  /** True if the spool's disk accepts a write. */
   canWrite(): Promise<boolean>
   /** Number of open segments. */
   openSegments(): number

@@ -16,7 +16,7 @@ export type Refusal = keyof typeof REFUSALS
 /** Reasons for which the vendor's own events are never refused. */
 const NO_EVENTS: ReadonlySet<string> = new Set<Refusal>(['not-json', 'not-found', 'wrong-method'])
 
-/** True where a refusal for this reason may have lost an event. */
+/** True if a refusal for this reason may have lost an event. */
 export const mayLoseEvent = (reason: string): boolean => !NO_EVENTS.has(reason)
 
 /** `kept`: the event is durable. */

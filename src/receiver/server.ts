@@ -54,7 +54,7 @@ export interface ReceiverOptions {
   maxConnections: number
   intake: Intake
   metrics: ReceiverMetrics
-  /** Called for each refusal, with the workspace to which it is attributed; null where unknown. */
+  /** Called for each refusal, with the workspace to which it is attributed; null if unknown. */
   onRefused?: (reason: Refusal, workspaceId: string | null) => void
   /** The answer to `GET /metrics`: the receiver's metrics and all others of this process. */
   page: MetricsPage

@@ -38,7 +38,7 @@ export interface WorkspaceStatus extends RunsStatus {
   findings: Findings
   landing: LandingStatus
   events: EventsStatus
-  /** What refreshes without a new message have found; null where `refreshOn: auto` has measured none. */
+  /** What refreshes without a new message have found; null if `refreshOn: auto` has measured none. */
   measured: MeasuredRefreshes | null
   /** Conversations whose first export waits until they are quiet. */
   active: number

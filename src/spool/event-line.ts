@@ -68,7 +68,7 @@ export interface ReadLine extends SpoolEvent {
   batch: number
 }
 
-/** Parses a line without its line feed; null where the checksum does not match. */
+/** Parses a line without its line feed; null if the checksum does not match. */
 export function readLine(line: Buffer): ReadLine | null {
   const crc = CRC.exec(line.toString('latin1', 0, CRC_BYTES))?.[1]
   if (crc === undefined || hex8(crc32(line.subarray(CRC_BYTES))) !== crc) return null

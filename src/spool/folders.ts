@@ -26,7 +26,7 @@ export function spoolFolders(home: string, workspaceId: string): SpoolFolders {
   return { open: stage('open'), abandoned: stage('abandoned'), sealed: stage('sealed'), drained: stage('drained') }
 }
 
-/** True where the workspace has received events. */
+/** True if the workspace has received events. */
 export const hasSpool = (home: string, workspaceId: string): boolean => existsSync(spoolFolder(home, workspaceId))
 
 const SEGMENT = /^\d{8}T\d{9}Z-[0-9a-f]+-\d{6,}\.ndjson$/

@@ -47,7 +47,7 @@ export function readLines(bytes: Buffer): SegmentReading {
   }
 }
 
-/** @throws HOME_UNUSABLE where the file cannot be read at all */
+/** @throws HOME_UNUSABLE if the file cannot be read at all */
 export async function readSegment(file: string): Promise<SegmentReading & { bytes: Buffer }> {
   const bytes = await readFile(file).catch(cause => {
     throw homeUnusable(file, cause)

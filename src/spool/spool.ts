@@ -59,7 +59,7 @@ export function openSpool(options: SpoolOptions): Spool {
 /** The size of a typical batch. */
 const PROBE_BYTES = 64 * 1024
 
-/** True where the spool's disk accepts a write. */
+/** True if the spool's disk accepts a write. */
 export async function canWrite(home: string): Promise<boolean> {
   const folder = spoolRoot(home)
   const file = join(folder, temporaryName())

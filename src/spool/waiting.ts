@@ -13,7 +13,7 @@ interface Counted {
 }
 
 export interface SpoolBacklog extends Counted {
-  /** When the oldest segment with events was opened, ms; null where no event waits. */
+  /** When the oldest segment with events was opened, ms; null if no event waits. */
   sinceMs: number | null
   /** Number of segments that cannot be read. */
   unreadable: number
@@ -29,7 +29,7 @@ function lineCount(bytes: Buffer): number {
 
 const NONE: Counted = { events: 0, bytes: 0 }
 
-/** Continues an earlier count, or starts again if the file has been truncated since; null where the file is gone. @throws HOME_UNUSABLE */
+/** Continues an earlier count, or starts again if the file has been truncated since; null if the file is gone. @throws HOME_UNUSABLE */
 async function grown(file: string, before: Counted): Promise<Counted | null> {
   try {
     const { size } = await stat(file)

@@ -219,7 +219,7 @@ class Batch {
     })
   }
 
-  /** False where the batch is full. */
+  /** False if the batch is full. */
   take(event: SpoolEvent): boolean {
     if (this.bytes + event.payload.length > MAX_BATCH_BYTES) return false
     this.bytes += event.payload.length

@@ -1,6 +1,6 @@
 // Runs the checks of the warehouse at the end of a sync, each over all rows: after changes, as often as its duration allows, and once a day.
 //
-// Checks read through a connection of their own, so that loads of other workspaces go on at the same time. None fails a sync: a check that
+// Checks read through a separate connection, so that loads of other workspaces continue at the same time. None fails a sync: a check that
 // DuckDB cannot run is a result like any other.
 import { isCode } from '../core/errors.ts'
 import { HOUR, SECOND } from '../core/time.ts'
@@ -22,21 +22,21 @@ import type { Warehouse } from '../warehouse/open.ts'
 import { rowsHere, unguardedRows } from '../warehouse/query/rows.ts'
 import type { QueryLimits } from '../warehouse/query/session.ts'
 
-/** Time that the checks may take at the end of a sync. The next sync continues with those that it left. */
+/** Time limit for all checks at the end of a sync. The next sync continues with the remaining ones. */
 const MOST_WORK_MS = 10 * SECOND
 
-/** A check that is interrupted after less than this has not had its time. */
+/** A check that is interrupted before this has not had its full time. */
 const FULL_TIME_MS = MOST_WORK_MS - SECOND
 
 /** Less than a day, so that a daily schedule does not miss a day by seconds. */
 const EVERY_MS = 20 * HOUR
 
-/** Before a day is over, a check takes at most a thousandth of the time. Fifty checks then take a twentieth. */
+/** Within a day, a check takes at most a thousandth of the time, so that fifty checks take a twentieth. */
 const MOST_SHARE = 1_000
 
 interface CheckOptions {
   warehouse: Pick<Warehouse, 'writer' | 'instance'>
-  /** Folder of the user's checks; null: none. */
+  /** Folder of the user's checks; null for none. */
   folder: string | null
   now: () => number
   signal: AbortSignal
@@ -44,7 +44,7 @@ interface CheckOptions {
 
 const ageMs = (at: string, nowMs: number): number => {
   const age = nowMs - Date.parse(at)
-  // A time in the future: the clock has been set back.
+  // The time lies in the future, since the clock has been set back.
   return age < 0 ? Number.POSITIVE_INFINITY : age
 }
 
@@ -56,7 +56,7 @@ function isDue(before: StoredResult | undefined, log: LogRange, nowMs: number): 
   return ageMs(before.checkedAt, nowMs) >= everyMs
 }
 
-/** A new warehouse has just been filled from empty: there is nothing to check for a day. */
+/** True within a day of the first run. A new warehouse has been filled from empty, so there is nothing to check. */
 async function isNew(writer: Writer, nowMs: number): Promise<boolean> {
   const [first] = await writer.rows<{ at: string | null }>(
     `SELECT strftime(min(started_at) AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%SZ') AS at FROM _runs`,
@@ -64,19 +64,19 @@ async function isNew(writer: Writer, nowMs: number): Promise<boolean> {
   return !first?.at || ageMs(first.at, nowMs) < EVERY_MS
 }
 
-/** The result of a check that has no row to look at. */
+/** The result of a check that has no rows to read. */
 const NOTHING_FOUND: CheckResult = { outcome: 'passed', violations: 0, examples: [], error: null, durationMs: 0 }
 
 const running = new WeakSet<Writer>()
 
 const isWrong = ({ outcome }: Pick<StoredResult, 'outcome'>): boolean => outcome === 'failed' || outcome === 'broken'
 
-/** Runs one check; only the user's need the guard. */
+/** Runs one check; only the user's checks need the guard. */
 type RunOne = (check: Check, limits: QueryLimits) => Promise<CheckResult>
 
 interface Runner {
   run: RunOne
-  /** The checks that pass because the tables whose rows they look at have none: half of those of a small warehouse. */
+  /** Returns the checks that pass because their tables have no rows: half of those of a small warehouse. */
   withoutRows(checks: readonly Check[], limits: QueryLimits): Promise<ReadonlySet<Check>>
 }
 
@@ -93,7 +93,7 @@ async function withRunner<T>(
         const tables = [...new Set(checks.flatMap(({ rowsOf = [] }) => rowsOf))]
         const empty = await emptyTables({ rows: unguardedRows(connection, limits) }, tables).catch(
           (error): string[] => {
-            // The checks themselves find and report what is wrong.
+            // The checks themselves will report this error.
             if (isCode(error, 'QUERY_TIMEOUT', 'SQL_INVALID')) return []
             throw error
           },
@@ -107,12 +107,12 @@ async function withRunner<T>(
 }
 
 /**
- * Runs what is due and stores the results. @returns the checks that have begun to fail
+ * Runs the checks that are due and stores the results. @returns the checks that now fail and did not before
  * @throws HOME_UNUSABLE
  */
 export async function checkAfterLoads(options: CheckOptions): Promise<StoredResult[]> {
   const { writer } = options.warehouse
-  // Syncs of several workspaces end in one process; the warehouse is the same.
+  // Syncs of several workspaces may end in one process that shares the warehouse.
   if (running.has(writer)) return []
   running.add(writer)
   try {
@@ -129,13 +129,13 @@ async function checkDue({ warehouse, folder, now, signal }: CheckOptions, runner
   const stored = new Map((await storedResults(writer)).map(result => [result.name, result]))
   if (stored.size === 0 && (await isNew(writer, nowMs))) return []
   const checks = await allChecks(folder)
-  // Read before the rows: a change that is checked twice does no harm.
+  // Read before the rows: checking a change twice does no harm.
   const log = await logRange(writer)
   const results = new Map<string, StoredResult>()
   const begun: StoredResult[] = []
   const limits = (): QueryLimits => ({ timeoutMs: Math.max(1, untilMs - performance.now()), signal })
   const store = (check: Check, found: CheckResult, { timeoutMs }: QueryLimits): void => {
-    // Others have used its time: the next sync begins with it.
+    // Other checks have used up the time; the next sync begins with this one.
     if (found.outcome === 'timeout' && timeoutMs < FULL_TIME_MS) return
     const result = resultOf({ check, ...found }, { nowMs, ...log })
     if (isWrong(result) && stored.get(check.name)?.outcome !== result.outcome) begun.push(result)
@@ -155,7 +155,7 @@ async function checkDue({ warehouse, folder, now, signal }: CheckOptions, runner
   return begun
 }
 
-/** Runs these checks over all rows and stores the results, for `convohouse check`. Others keep theirs. @throws HOME_UNUSABLE, INTERRUPTED */
+/** Runs these checks over all rows and stores the results, for `convohouse check`. @throws HOME_UNUSABLE, INTERRUPTED */
 export async function checkNow(
   options: CheckOptions & { checks: readonly Check[]; timeoutMs: number },
 ): Promise<Ran[]> {

@@ -4,7 +4,7 @@ import type { Receipt } from '../client/exchange.ts'
 import type { PageHead } from '../landing/page.ts'
 import type { ServerClock } from './server-clock.ts'
 
-/** What the heads of all pages of a run share. */
+/** Fields that the heads of all pages of a run share. */
 export interface Heading {
   workspaceId: string
   run: string

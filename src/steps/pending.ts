@@ -1,5 +1,5 @@
-// Landed pages that are not loaded yet, listed once from the landing and then updated as pages land. In the embedded host only this process
-// lands pages, so later runs need not list them again.
+// Landed pages that are not loaded yet. They are listed once from the landing and then updated as pages land. In the
+// embedded host only this process lands pages, so later runs need not list them again.
 import { compactTimestamp } from '../core/time.ts'
 import type { LandedFolder, LandedPage, Landing } from '../landing/landing.ts'
 import type { PageHead } from '../landing/page.ts'
@@ -14,11 +14,11 @@ interface BatchSize {
 }
 
 export interface Pending {
-  /** Adds a landed page unless it is known. */
+  /** Adds a landed page unless it is already known. */
   add(address: string, head: PageHead): void
   /**
-   * The oldest pages: about `count` pages and `bytes` of bodies, at least one page, and listings only as a whole. The pages stay in the
-   * list until `taken` is called with them.
+   * Returns the oldest pages: about `count` pages and `bytes` of bodies, at least one page, and listings only as a
+   * whole. The pages stay in the list until `taken` is called with them.
    */
   next(batch: BatchSize): LoadablePage[]
   taken(pages: readonly LoadablePage[]): void
@@ -28,7 +28,7 @@ export interface Pending {
   spoilt(): boolean
 }
 
-/** Heads read concurrently: small reads, bounded to limit open files. */
+/** Number of heads read concurrently. The reads are small; the bound limits open files. */
 const READ_AT_ONCE = 32
 
 /** The landed pages that are not loaded, and the addresses of the loaded ones. */
@@ -37,15 +37,15 @@ interface Unloaded {
   loaded: ReadonlySet<string>
 }
 
-/** True where the page before this one in its generation is not in `there`. */
+/** True if the page before this one in its generation is not in `there`. */
 function isBehindGap(page: LandedPage, there: ReadonlySet<string>): boolean {
   const preceding = precedingAddress(page)
   return preceding !== null && !there.has(preceding)
 }
 
 /**
- * Pages of the landing, or of these `folders` of it, that are not in `loaded`; in loading order. @throws LANDING_CORRUPT where
- * a head cannot be read: ignoring it would export its window again
+ * Returns the pages of the landing, or of these `folders`, that are not in `loaded`, in loading order. @throws
+ * LANDING_CORRUPT if a head cannot be read: ignoring it would export its window again
  */
 export async function readPending(
   landing: Landing,
@@ -55,8 +55,8 @@ export async function readPending(
   const list = () => (folders ? landing.listFolders(folders) : landing.list())
   let listed = await list()
   const there = new Set(listed.map(file => file.address))
-  // A folder listing may miss files that other processes add while it is read. A second listing shows every page that landed before any page
-  // of the first one, unless it was deleted.
+  // A folder listing may miss files that other processes add during the read. A second listing shows every page that
+  // landed before any page of the first one, unless it was deleted.
   if (listed.some(file => !loaded.has(file.address) && isBehindGap(file, there))) listed = await list()
   const files = listed.filter(file => !loaded.has(file.address))
   const pages: LoadablePage[] = []
@@ -93,7 +93,7 @@ export function openPending(unloaded: Unloaded): Pending {
     taken(pages) {
       const gone = new Set(pages.map(page => page.address))
       waiting = waiting.filter(page => !gone.has(page.address))
-      // Loaded pages are not fetched again, so their names are forgotten: in watch mode the set would grow without bound.
+      // Loaded pages are not fetched again, so their names are removed: in watch mode the set would grow without bound.
       for (const path of gone) known.delete(path)
     },
     all: () => waiting,
@@ -110,8 +110,8 @@ function isOver({ month, stableFromMs }: LandedFolder, nowMs: number): boolean {
 }
 
 /**
- * Pages that are not loaded when a run starts. Skips folders of past months that were loaded completely and have not changed, so a start
- * lists the current month and checks one stamp per agent and month. @throws HOME_UNUSABLE, LANDING_CORRUPT
+ * Returns the pages that are not loaded when a run starts. Skips folders of past months that were loaded completely and have not
+ * changed, so a start lists the current month and checks one stamp per agent and month. @throws HOME_UNUSABLE, LANDING_CORRUPT
  */
 export async function readUnloaded(options: {
   landing: Landing
@@ -123,7 +123,7 @@ export async function readUnloaded(options: {
   const whole = await loadedFolders(writer, workspaceId)
   const changed = (await landing.folders()).filter(({ folder, stamp }) => whole.get(folder) !== stamp)
   const folders = changed.map(({ folder }) => folder)
-  // Only changed folders can hold leftovers of a killed writer.
+  // Only changed folders can contain leftovers of a killed writer.
   await landing.sweep(folders)
   const unloaded = await readPending(landing, await loadedFiles(writer, workspaceId, folders), { folders })
   const waiting = new Set(unloaded.pages.map(({ address }) => folderOf(address)))

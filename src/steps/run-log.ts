@@ -13,11 +13,11 @@ export interface RunLog {
   /** Records that the run is alive now. */
   seen(): Promise<void>
   paused(paused: boolean): Promise<void>
-  /** Records a failure that is retried; null: the retry succeeded. */
+  /** Records a failure that is retried; null records that the retry succeeded. */
   failing(error: unknown): Promise<void>
-  /** Number of records and events quarantined since the previous run. */
+  /** Returns the number of records and events quarantined since the previous run. */
   quarantined(): Promise<number>
-  /** Number of webhook events that receivers refused: in total, and since the previous run. */
+  /** Returns the number of webhook events that receivers refused: in total, and since the previous run. */
   refused(): Promise<{ inAll: number; since: number }>
   /** Records the end. @throws HOME_UNUSABLE */
   ended(end: RunEnd): Promise<void>
@@ -28,11 +28,11 @@ export interface RunLog {
 export function openRunLog(options: {
   warehouse: Pick<Warehouse, 'writer'>
   landing: Pick<Landing, 'noteRun'>
-  /** The data folder, where receivers record refusals. */
+  /** The data folder, in which receivers record refusals. */
   home: string
   workspaceId: string
   run: string
-  /** Absent where this process runs only a later part of the run. */
+  /** Omitted if this process runs only a later part of the run. */
   origin?: Origin
   host: HostName
   now: () => number
@@ -57,7 +57,7 @@ export function openRunLog(options: {
     const counted = (await readRefused(home)).filter(one => one.workspaceId === workspaceId && mayLoseEvent(one.reason))
     const inAll = counted.reduce((sum, one) => sum + totalRefused(one), 0)
     const before = await refusedBefore(writer, workspaceId, run)
-    // A refusal record that was lost has started again at zero.
+    // A lost record of refusals has restarted at zero.
     return { inAll, since: inAll < before ? inAll : inAll - before }
   }
 

@@ -1,25 +1,25 @@
-// The server's clock, estimated from `Date` headers. They have whole seconds, so an offset below 2 s counts as none: these times order the
-// versions of records, and jitter must not reorder them. A new offset is accepted only when two consecutive answers agree on it. Either clock
-// may be wrong: a second counts as passed once it has passed on both.
+// The server's clock, estimated from `Date` headers. They have whole seconds, so an offset below 2 s counts as none:
+// these times order the versions of records, and jitter must not reorder them. A new offset is accepted only when two
+// consecutive answers agree on it. Either clock may be wrong, so a second counts as passed once it has passed on both.
 import { JITTER_MS } from '../core/planning/unpassed-time.ts'
 import { formatDuration } from '../core/time.ts'
 
 export interface ServerClock {
-  /** The server's time for a local time, ms. */
+  /** Returns the server's time for a local time, ms. */
   at(localMs: number): number
-  /** What has passed by both clocks; while a new offset is not accepted yet, the earliest of the three possible times. */
+  /** Returns the time that both clocks have passed; with an unaccepted offset, the earliest of the three possible times. */
   passedAt(localMs: number): number
-  /** The latest of the possible times. */
+  /** Returns the latest of the possible times. */
   latestAt(localMs: number): number
-  /** True where the last answer's offset is not accepted yet. */
+  /** True if the last answer's offset is not accepted yet. */
   doubts(): boolean
-  /** Accepted offset of the server's clock, ms ahead of ours. */
+  /** Returns the accepted offset of the server's clock, ms ahead of ours. */
   aheadMs(): number
   /** Updates the estimate with an answer. */
   observe(exchange: Dated): void
 }
 
-/** When a request was sent and its answer received, by our clock, and the answer's `Date`, ms. */
+/** Times when a request was sent and its answer received, by our clock, and the answer's `Date`, ms. */
 export interface Dated {
   serverDateMs: number | null
   sentAtMs: number
@@ -30,16 +30,16 @@ export interface Dated {
 export const aheadBy = ({ serverDateMs, sentAtMs, receivedAtMs }: Dated): number | null =>
   serverDateMs === null ? null : serverDateMs + 500 - (sentAtMs + receivedAtMs) / 2
 
-/** How our clock differs from the vendor's, and what that costs. `aheadMs`: the vendor's offset. */
+/** Describes how our clock differs from the vendor's, and the consequences. `aheadMs`: the vendor's offset. */
 export function clocksApart(aheadMs: number): string {
   const apart = formatDuration(Math.abs(aheadMs))
   return `is ${apart} ${aheadMs > 0 ? 'behind' : 'ahead of'} the vendor's, so new conversations arrive ${apart} later`
 }
 
-/** `knownAheadMs`: the offset that another process has measured. */
+/** Opens a clock. `knownAheadMs`: the offset that another process has measured. */
 export function openServerClock(knownAheadMs = 0): ServerClock {
   let aheadMs = knownAheadMs
-  /** The last answer's offset, while it is not accepted. */
+  /** The last answer's offset while it is not accepted. */
   let doubtedMs: number | null = null
   return {
     at: localMs => localMs + aheadMs,

@@ -1,4 +1,4 @@
-// Upkeep of a workspace's files at the end of a sync: the lease log's files are joined, and once a day the landing is compacted and expires.
+// Upkeep of a workspace's files after a sync: joins the lease log's files, and once a day compacts and prunes the landing.
 import { DAY, SECOND } from '../core/time.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
@@ -7,10 +7,10 @@ import { expireArchive } from '../spool/archive.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { foldersOfFinishedWindows, loadedFiles } from '../warehouse/planning/loaded-files.ts'
 
-/** A sync ends by then, also where years of pages are compacted for the first time: the next syncs continue. */
+/** Time limit, even if years of pages are compacted for the first time: the next syncs continue. */
 const MOST_WORK_MS = 20 * SECOND
 
-/** Leaves the landing alone within a day of the first sync and of the last complete upkeep. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+/** Skips the landing within a day of the first sync and of the last complete upkeep. @throws HOME_UNUSABLE, LANDING_CORRUPT */
 export async function upkeep(options: {
   landing: Landing
   leaseLog: Pick<LeaseLog, 'merge'>
@@ -24,12 +24,12 @@ export async function upkeep(options: {
   const { landing, now, signal } = options
   await options.leaseLog.merge(now())
   const lastMs = await landing.lastUpkeepMs()
-  // A first sync leaves its large pages as they are: there is nothing to do for a day.
+  // A first sync lands large pages, so there is nothing to do for a day.
   if (lastMs === null) return landing.noteUpkeep(now())
-  // A time in the future: the clock has been set back.
+  // The time lies in the future, since the clock has been set back.
   if (lastMs <= now() && now() - lastMs < DAY) return
   const untilMs = performance.now() + MOST_WORK_MS
-  // Pages of the current month are the many small ones.
+  // The current month has the many small pages.
   const folders = (await landing.folders()).sort((a, b) => (a.month < b.month ? 1 : -1))
   for (const { folder } of folders) {
     if (signal.aborted || performance.now() > untilMs) return
@@ -39,17 +39,17 @@ export async function upkeep(options: {
   await landing.noteUpkeep(now())
 }
 
-/** Maximum age, ms; null: kept forever. */
+/** Maximum age, ms; null keeps everything forever. */
 export interface Retention {
   pagesMs: number | null
   eventsMs: number | null
 }
 
 export interface Expired {
-  /** Months of agents and of listings whose pages have expired. */
+  /** Number of months of agents and of listings whose pages have expired. */
   folders: number
   pages: number
-  /** Archive files of the spool, a day each or less. */
+  /** Number of the spool's archive files, which cover a day or less each. */
   eventFiles: number
   eventBytes: number
 }
@@ -63,7 +63,7 @@ interface Expiring {
   now: () => number
 }
 
-/** First moment after a month such as `2026-11`, UTC, ms. NaN for any other name: a comparison with it is false, so it never expires. */
+/** Returns the first moment after a month such as `2026-11`, UTC, ms. NaN for other names, which never expire. */
 const monthEndMs = (month: string): number => {
   const [year, number] = month.split('-').map(Number)
   return Date.UTC(year!, number!)
@@ -86,7 +86,7 @@ async function expirableFolders({ landing, writer, workspaceId }: Expiring, befo
   return [...folders].flatMap(folder => (pages.has(folder) ? [{ folder, pages: pages.get(folder)! }] : []))
 }
 
-/** Removes what has expired; with `dryRun` it only counts. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+/** Removes expired files; with `dryRun`, only counts them. @throws HOME_UNUSABLE, LANDING_CORRUPT */
 export async function expire(expiring: Expiring, { dryRun }: { dryRun: boolean }): Promise<Expired> {
   const { landing, home, workspaceId, retention, now } = expiring
   const nowMs = now()

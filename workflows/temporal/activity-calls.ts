@@ -53,10 +53,10 @@ export function rethrowActivityFailure(error: unknown): never {
   throw new ConvohouseError(failure.code, { what: failure.what ?? '', ...(failure.hint && { hint: failure.hint }) })
 }
 
-/** True where the worker was lost, or missed its heartbeats. */
+/** True if the worker was lost, or missed its heartbeats. */
 export const isLost = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof TimeoutFailure
 
-/** True where the activity was cancelled before a worker took it. A worker that has taken it ends the lease and returns the outcome. */
+/** True if the activity was cancelled before a worker took it. A worker that has taken it ends the lease and returns the outcome. */
 export const wasNeverStarted = (error: unknown): boolean =>
   error instanceof ActivityFailure && error.cause instanceof CancelledFailure

@@ -48,7 +48,7 @@ export function publishProgress(owner: Owner, progress: Progress): void {
 
 export const cancelled = ({ root }: Owner): boolean => root.consideredCancelled
 
-/** True where another sync, or a new plan of the running one, comes before the running sync's history. */
+/** True if another sync, or a new plan of the running one, comes before the running sync's history. */
 function shouldYield({ queue, current }: Owner): boolean {
   const next = nextSync(queue)
   return next !== undefined && (next !== current || next.urgent)

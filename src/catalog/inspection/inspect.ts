@@ -34,7 +34,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 export const isScalar = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || value instanceof ExactNumber
 
-/** True where DuckDB's cast to the declared type loses nothing. */
+/** True if DuckDB's cast to the declared type loses nothing. */
 function scalarFits(type: Scalar['type'], value: unknown): boolean {
   switch (type) {
     case 'text':
@@ -54,7 +54,7 @@ function scalarFits(type: Scalar['type'], value: unknown): boolean {
   }
 }
 
-/** True where a value may be staged as the field declares it; null and absent are both NULL. */
+/** True if a value may be staged as the field declares it; null and absent are both NULL. */
 export function fits(field: Field, value: unknown): boolean {
   if (value === null || value === undefined) return true
   switch (field.kind) {
@@ -89,7 +89,7 @@ function noteAwkward(notes: PageNotes, path: string): void {
   if (notes.awkward.length < MAX_UNKNOWN_PATHS && !notes.awkward.includes(path)) notes.awkward.push(path)
 }
 
-/** True where a value is nested more deeply than DuckDB may safely parse. */
+/** True if a value is nested more deeply than DuckDB may safely parse. */
 function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
@@ -192,13 +192,13 @@ export function compileInspection(record: RecordType): Inspect {
   }
 }
 
-/** True where the record has a usable id. Without one it cannot be stored under any key. */
+/** True if the record has a usable id. Without one it cannot be stored under any key. */
 export function hasId(record: RecordType, element: Record<string, unknown>): boolean {
   const id = element[record.id.key]
   return (typeof id === 'string' && id !== '') || typeof id === 'number' || id instanceof ExactNumber
 }
 
-/** True where a page's records cannot be staged as they are. */
+/** True if a page's records cannot be staged as they are. */
 export const needsCoercion = (notes: PageNotes): boolean =>
   notes.awkward.length > 0 || Object.keys(notes.mismatched).length > 0
 
@@ -206,7 +206,7 @@ export const needsCoercion = (notes: PageNotes): boolean =>
 export const TOO_DEEP_AROUND = '(nesting around the records)'
 
 /**
- * True where the envelope of a body, apart from its list of records, is nested too deeply. DuckDB parses the envelope too, and deep nesting
+ * True if the envelope of a body, apart from its list of records, is nested too deeply. DuckDB parses the envelope too, and deep nesting
  * crashes the process. With 8 MB of stack the limit is 10,000 to 20,000 levels of objects, or 50,000 to 100,000 levels of lists.
  */
 export const isTooDeepAround = (body: unknown, list: string): boolean =>

@@ -45,13 +45,13 @@ export function inExtra(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
-/** Returns the unknown paths below one segment of a declared path; null where there are none. */
+/** Returns the unknown paths below one segment of a declared path; null if there are none. */
 export function subtree(tree: UnknownTree | null | undefined, segment: string): UnknownTree | null {
   return tree?.[segment] ?? null
 }
 
 /**
- * Returns the SQL of the JSON object with the tree's values below `sql`; NULL where there are none. The object is
+ * Returns the SQL of the JSON object with the tree's values below `sql`; NULL if there are none. The object is
  * joined from strings, because `concat_ws` skips absent values, which `json_object` would write as nulls.
  */
 export function extraSql(tree: UnknownTree | null, sql: string): string {

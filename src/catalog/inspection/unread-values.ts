@@ -82,7 +82,7 @@ const numeralOf = (value: unknown): string | undefined => {
   return typeof value === 'string' && NUMERIC.test(value) ? value : undefined
 }
 
-/** True where a DOUBLE holds the number exactly; an integer beyond 2^53 may lose digits. */
+/** True if a DOUBLE holds the number exactly; an integer beyond 2^53 may lose digits. */
 export function isExact(value: unknown): boolean {
   const numeral = numeralOf(value)
   const number = numeral === undefined ? value : Number(numeral)

@@ -39,7 +39,7 @@ export interface Resource {
    * of another shape is returned as it is.
    */
   prepare?: (answer: unknown, ids: readonly string[]) => unknown
-  /** Who answered for entries of a list, in the column `listedBy`; null where the answer does not say. */
+  /** Who answered for entries of a list, in the column `listedBy`; null if the answer does not say. */
   answeredBy?: (answer: unknown) => string[] | null
   /** The column that names the list of a row, where one answer holds several: a row is missing only if `answeredBy` contains its value. */
   listedBy?: string

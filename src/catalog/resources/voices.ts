@@ -81,7 +81,7 @@ export function failedProviders(answer: unknown): Map<string, string | null> {
   )
 }
 
-/** Returns the providers that answered; null where the answer names none that it asked. */
+/** Returns the providers that answered; null if the answer names none that it asked. */
 export function answeredProviders(answer: unknown): string[] | null {
   const queried = texts(((answer ?? {}) as VoicesAnswer).providersQueried)
   const failed = failedProviders(answer)

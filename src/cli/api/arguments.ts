@@ -1,4 +1,4 @@
-// The arguments of an operation, from flags.
+// Reads the arguments of an operation from flags.
 import { readFile } from 'node:fs/promises'
 import { idsIn, type Operation, type Parameter } from '../../client/api/operations.ts'
 import type { Arguments } from '../../client/api/target.ts'
@@ -14,10 +14,10 @@ export interface RequestFlags {
   body?: string
 }
 
-/** Flags of ids, by the name of the argument. That of the workspace is configured. */
+/** Flags of ids, by the name of the argument. The workspace comes from the configuration. */
 const ID_FLAGS = { agentId: 'agent', metricId: 'metric', orgId: 'org', jobId: 'job', pageId: 'page' } as const
 
-/** @throws FLAG_INVALID for a flag that the operation needs and lacks, or does not take, and for a body that cannot be read */
+/** @throws FLAG_INVALID for a flag that the operation needs and lacks, or does not accept, and for a body that cannot be read */
 export async function argumentsFrom(
   operation: Operation,
   flags: RequestFlags,
@@ -69,7 +69,7 @@ function queryOf({ name, query }: Operation, given: readonly string[]): Record<s
   )
 }
 
-/** Returns the value that a parameter's type wants; a text of another type stays as it is, and is refused with the other arguments. */
+/** Converts the text to the parameter's type. A text of another type stays unchanged, and is refused with the other arguments. */
 function typedValue({ type }: Parameter, text: string): unknown {
   if (type === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text)
   if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true'
@@ -89,7 +89,7 @@ async function bodyOf({ name, body }: Operation, file: string | undefined): Prom
   try {
     parsed = JSON.parse(await readText(file))
   } catch (cause) {
-    // A parser's message quotes the text, which may hold secrets.
+    // A parser's message quotes the text, which may contain secrets.
     if (cause instanceof SyntaxError) throw unusable('is not JSON')
     throw cause
   }

@@ -1,5 +1,5 @@
-// Checks the access to the vendor: token, API, clock, export and webhooks. Sends one request for each workspace, for the list of agents, which
-// is not metered. Export requests are metered, so none is sent: the last answer is in the lease log.
+// Checks the access to the vendor: token, API, clock, export and webhooks. Sends one unmetered request per workspace,
+// for the list of agents. Export requests are metered, so none is sent: the lease log contains the last answer.
 import { stat } from 'node:fs/promises'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import { createVendorClient } from '../../client/client.ts'
@@ -25,7 +25,7 @@ export const token = eachWorkspace(async workspace => {
   return warn(`${found}, which other users can read`, `Restrict it to its owner: chmod 600 ${place.file}`)
 })
 
-/** Timeout of the request: shorter than a sync's, since a person waits for the answer. */
+/** Timeout of the request. It is shorter than a sync's, since a person waits for the answer. */
 const TIMEOUT_MS = 15 * SECOND
 
 export const api = eachWorkspace(async (workspace, { offline, serverTimes }) => {
@@ -116,7 +116,7 @@ async function draining(home: string, workspaceId: string, nowMs: number): Promi
   return [warn(found, hint ?? '`convohouse status` shows when it is retried.')]
 }
 
-/** Checks that no two workspaces share a secret, and that no event came that is of no workspace. */
+/** Checks that no two workspaces share a secret, and that no event arrived that belongs to no workspace. */
 export const allWebhooks: Check = async ({ config, nowMs }) => {
   const readable = config.workspaces.filter(workspace => {
     try {

@@ -1,4 +1,4 @@
-// A check of `doctor`: a function that returns what it found, or throws the error that it found.
+// A check of `doctor`: a function that returns its findings, or throws an error.
 import type { Stores } from '../../app/stores.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
@@ -46,7 +46,7 @@ export interface Setup {
   isHeld: () => boolean
   /** True once a check has found that the warehouse can be queried. */
   answers: boolean
-  /** For each workspace, the time that the vendor's answer told; null if it told none. */
+  /** Server time in the vendor's answer, by workspace; null if the answer had none. */
   serverTimes: Map<string, { serverDateMs: number | null; sentAtMs: number; receivedAtMs: number } | null>
 }
 
@@ -63,7 +63,7 @@ export async function outcomesOf(check: () => Found | Promise<Found>): Promise<O
   }
 }
 
-/** Checks each workspace by itself. */
+/** Checks each workspace separately. */
 export const eachWorkspace =
   (check: (workspace: WorkspaceConfig, setup: Setup) => Found | Promise<Found>): Check =>
   async setup => {

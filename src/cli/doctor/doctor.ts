@@ -1,5 +1,5 @@
-// `convohouse doctor`: checks everything that a sync depends on, in order. It exports nothing and leaves no files behind, but for the extension
-// that a target in PostgreSQL needs, if that has to be downloaded.
+// `convohouse doctor`: checks everything that a sync depends on, in order. It exports nothing and leaves no files
+// behind, except the extension for a target in PostgreSQL, if that must be downloaded.
 import type { Command } from 'commander'
 import { openStores } from '../../app/stores.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
@@ -28,7 +28,7 @@ import {
 } from './storage.ts'
 import { targets } from './targets.ts'
 
-/** Each check by the name that its lines have, in the order in which they run. */
+/** Checks in the order in which they run, with the names that their lines show. */
 const CHECKS: readonly [name: string, check: Check][] = [
   ['token', token],
   ['api', api],
@@ -80,7 +80,7 @@ The exit code is 0 if every check passed, else the code of the first failed chec
 
 export type Finding = { check: string } & Outcome
 
-/** Prints what the checks found; returns the exit code of the first failed one, else 0. */
+/** Prints the findings; returns the exit code of the first failed check, else 0. */
 async function runDoctor(flags: DoctorFlags): Promise<number> {
   const findings = await diagnose(flags)
   const exitCode = findings.find(({ state }) => state === 'fail')?.exitCode ?? EXIT_CODES.ok

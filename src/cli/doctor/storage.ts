@@ -1,4 +1,4 @@
-// Checks the machine and the data folder: Node, memory, disk, landing, and what is in the warehouse.
+// Checks the machine and the data folder: Node, memory, disk, landing, and the contents of the warehouse.
 import { randomBytes } from 'node:crypto'
 import { rm, stat, statfs } from 'node:fs/promises'
 import { totalmem } from 'node:os'
@@ -58,7 +58,7 @@ async function nearest(folder: string): Promise<string> {
   return (await isThere(folder)) || dirname(folder) === folder ? folder : nearest(dirname(folder))
 }
 
-/** Writes a small file as durably as a page, and removes it; in the nearest parent while the folder does not exist. @throws HOME_UNUSABLE */
+/** Writes a small file as durably as a page, and removes it, in the nearest parent if the folder does not exist. @throws HOME_UNUSABLE */
 export async function expectWritable(folder: string): Promise<string> {
   const there = await nearest(folder)
   const file = join(there, `.doctor-${process.pid}-${randomBytes(6).toString('hex')}`)
@@ -73,7 +73,7 @@ export async function expectWritable(folder: string): Promise<string> {
 export const dataFolder: Check = async ({ config: { home }, stores: { landing } }) => {
   const there = await expectWritable(home)
   if (there !== home) return ok(`${home} does not exist yet; it can be created in ${there}`)
-  // Tested separately: the landing may lie on another disk.
+  // Tested separately, since the landing may lie on another disk.
   await landing.probe()
   const id = await landing.id()
   const found = `${home} is writable, and writes are durable${id === null ? '' : `; it has the landing ${id}`}`
@@ -140,7 +140,7 @@ export function spaceOutcomes({ type, freeBytes, warehouseBytes, landingBytes }:
   return [...outcomes, ok(found)]
 }
 
-/** Reads so many of the newest pages of each stream: a crash or a full disk damages the files that were written last. */
+/** Number of newest pages read per stream: a crash or a full disk damages the files that were written last. */
 const SAMPLE_PAGES = 20
 
 export const landing = eachWorkspace(async ({ id }, { stores }) => {
@@ -224,7 +224,7 @@ export const gaps = eachWorkspace(async ({ id }, { rows, nowMs }) =>
   ),
 )
 
-/** Warns of agents in service levels that are most likely mistyped: these rules apply to no conversation of theirs. */
+/** Warns of agents in service levels that are probably mistyped: the rules apply to none of their conversations. */
 export const serviceLevels = eachWorkspace(async ({ id, responseRules }, { rows }) => {
   const unknown = await unknownAgents(rows, id, responseRules.serviceLevels)
   if (unknown.length === 0) return []
@@ -233,7 +233,7 @@ export const serviceLevels = eachWorkspace(async ({ id, responseRules }, { rows 
   return warn(`no agent of the workspace is ${unknown.map(one => JSON.stringify(one)).join(', ')}`, hint)
 })
 
-/** Ids in `agents` of service levels that the workspace has no agent of, also none that is gone; none while no agent is known at all. */
+/** Returns ids in `agents` of service levels that match no agent of the workspace, present or gone. None while no agent is known. */
 async function unknownAgents(
   rows: Rows,
   workspaceId: string,

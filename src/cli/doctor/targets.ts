@@ -1,4 +1,4 @@
-// Checks the targets of publications: that each can be written, that the last publication succeeded and is recent, and the key of hashes.
+// Checks the targets of publications: can each be written, was the last publication successful and recent, is the hash key there.
 import { placeOf, type TargetConfig } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, ERRORS, type ErrorCode, isCode } from '../../core/errors.ts'
@@ -20,7 +20,7 @@ export const targets: Check = async ({ config, rows, answers, nowMs, offline }) 
   for (const [index, target] of config.targets.entries()) {
     const status = statuses[index]!
     const failed = failureOf(status, nowMs)
-    // An error of a folder is that of its last publication.
+    // For a folder, the last publication has already reported the error.
     const isKnown = failed.length > 0 && typeOf(target).probe(target) === null
     const place = isKnown ? [] : await placeFindings({ config, target, offline })
     const own = [...failed, ...place, ...filterOf(status)]
@@ -30,7 +30,7 @@ export const targets: Check = async ({ config, rows, answers, nowMs, offline }) 
   return [...found, ...(await outcomesOf(() => keyOf(config, statuses)))]
 }
 
-/** Returns the last publication, if it failed: what passes by itself is a warning. */
+/** Reports the last publication if it failed; a transient failure is only a warning. */
 function failureOf({ target, failure }: TargetStatus, nowMs: number): Outcome[] {
   if (failure === null) return []
   const { code, what, hint, attempts, since } = failure
@@ -56,7 +56,7 @@ function lagOf(status: TargetStatus, { everyMs, nowMs }: { everyMs: number; nowM
   return warn(found, hint)
 }
 
-/** Warns of ids that are most likely mistyped: the target has no rows of theirs. */
+/** Warns of ids that are probably mistyped: the target has no rows of theirs. */
 function filterOf(status: TargetStatus): Outcome[] {
   const text = filterText(status)
   const hint =
@@ -64,7 +64,7 @@ function filterOf(status: TargetStatus): Outcome[] {
   return text === null ? [] : [warn(`${status.target}: ${text}`, hint)]
 }
 
-/** Warns if published hashes can no longer be made: the next publication would create another key. */
+/** Warns if the key of published hashes is lost: the next publication would create another key. */
 async function keyOf({ home, targets }: Config, statuses: readonly TargetStatus[]): Promise<Outcome[]> {
   const isPublished = (name: string) => statuses.some(({ target, asOf }) => target === name && asOf !== null)
   const hashed = targets.filter(({ name, pii }) => needsKey(pii) && isPublished(name))
@@ -78,13 +78,13 @@ async function keyOf({ home, targets }: Config, statuses: readonly TargetStatus[
 interface PlaceOptions {
   config: Config
   target: TargetConfig
-  /** Makes no connection. */
+  /** True to make no connection. */
   offline: boolean
   /** The program of the target's process. */
   entry?: URL
 }
 
-/** Finds out if the folder of a target can be written, and if its server and its extension can be used. */
+/** Tests that a target's folder can be written, and that its server and extension can be used. */
 export async function placeFindings(options: PlaceOptions): Promise<Outcome[]> {
   const { target, offline } = options
   const unwritable = await folderFindings(target)
@@ -107,10 +107,10 @@ async function folderFindings(target: TargetConfig): Promise<Outcome[]> {
   }
 }
 
-/** Finding out that a server does not answer takes 15 seconds; downloading the extension takes longer. */
+/** Noticing that a server does not answer takes 15 seconds; downloading the extension takes longer. */
 const PROBE_MS = 2 * MINUTE
 
-/** Tries the target from a process of its own, as a publication does. */
+/** Probes the target from a separate process, as a publication does. */
 async function probe({ config, target, entry }: PlaceOptions): Promise<Outcome> {
   const { home, threads, publish, extensions } = config
   const limit = new AbortController()

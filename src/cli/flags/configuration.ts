@@ -21,7 +21,7 @@ export function configIfAny(path: string | undefined): Config | null {
   }
 }
 
-/** The configured storage, else the default data folder and limits. */
+/** Returns the configured storage, else the default data folder and limits. */
 export const storageOf = (path: string | undefined): Storage =>
   configIfAny(path) ?? { home: readHome(), ...DEFAULT_MEMORY_LIMITS, threads: availableParallelism() }
 

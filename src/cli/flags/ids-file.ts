@@ -12,7 +12,7 @@ export interface NamedConversation {
   /** Null if the line names no agent. */
   agentId: string | null
   id: string
-  /** Line of the file, from 1. */
+  /** Line number in the file, from 1. */
   line: number
 }
 
@@ -23,7 +23,7 @@ const invalid = (line: number, why: string): ConvohouseError =>
     facts: { line },
   })
 
-/** A cell, quoted or not, and what follows it. */
+/** Matches a cell, quoted or not, and its separator. */
 const CELL = /\s*(?:"((?:[^"]|"")*)"|([^",;\t]*))\s*(,|$)/y
 
 /** Returns the cells of a line. @throws FLAG_INVALID for other separators, and for quotes that do not enclose a whole cell on one line */
@@ -111,7 +111,7 @@ export type LookUp = (ids: string[]) => Promise<{ id: string; agentId: string }[
 
 const SHOWN = 5
 
-/** Returns the first five, each with its line. */
+/** Returns the first five conversations, each with its line. */
 function shownOf(named: readonly NamedConversation[]): string {
   const shown = named.slice(0, SHOWN).map(({ id, line }) => `${JSON.stringify(id)} (line ${line})`)
   return `${shown.join(', ')}${named.length > SHOWN ? ` and ${named.length - SHOWN} more` : ''}`
@@ -123,7 +123,7 @@ const unknownIds = (flag: IdsFlag, unknown: readonly NamedConversation[], of: nu
     'Write these lines as agent,id, or give their agent with --agent.',
   )
 
-/** Adds to an AGENT_UNKNOWN error the lines of the list that name the agent; returns other errors unchanged. */
+/** Adds the lines of the list that name the agent to an AGENT_UNKNOWN error; returns other errors unchanged. */
 export function withLines(error: unknown, named: readonly NamedConversation[] | null): unknown {
   if (!isCode(error, 'AGENT_UNKNOWN')) return error
   const lines = (named ?? []).filter(({ agentId }) => agentId === error.facts.agentId).map(({ line }) => line)

@@ -35,10 +35,10 @@ export interface SyncFlags {
   wait: boolean
   /** ms from the start of one round to the next. */
   watch?: number
-  /** Where metrics are served; only with `watch`. */
+  /** Address that serves metrics; only with `watch`. */
   metrics?: ListenAddress
   yes?: boolean
-  /** Where the sync runs; default: in this process. */
+  /** Host of the sync; default: this process. */
   on?: 'temporal'
   json?: boolean
   /** Set by `up`, which starts the sync as a supervised child. */
@@ -54,7 +54,7 @@ export const addConfigFlag = (command: Command): Command =>
 export const addWorkspaceFlag = (command: Command): Command =>
   command.option('-w, --workspace <id>', 'only this workspace (default: all configured ones)', filled('--workspace'))
 
-/** Adds the shared flags to `plan` or `sync`, and to `sync` the flags that only it has. */
+/** Adds the shared flags to `plan` or `sync`, and to `sync` also its own. */
 export function addSyncFlags(command: Command): Command {
   addWorkspaceFlag(addConfigFlag(command))
     .option('-a, --agent <id>', 'only this agent; may be repeated', repeated('--agent'))
@@ -123,7 +123,7 @@ const CONTRADICTIONS: readonly [keyof SyncFlags, keyof SyncFlags, string][] = [
   ['watch', 'until', 'Later conversations would never be read: omit one of the two.'],
 ]
 
-/** `dropFull` → `--drop-full`. */
+/** Returns the spelling of a flag: `dropFull` → `--drop-full`. */
 const spelled = (flag: string): string => `--${flag.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`
 
 /** @throws FLAG_INVALID for contradicting flags */

@@ -29,7 +29,7 @@ function sinceOf(flags: SyncFlags, workspace: WorkspaceConfig, nowMs: number): n
 export async function syncRequest(options: {
   flags: SyncFlags
   workspace: WorkspaceConfig
-  /** Conversations that `--ids` or the file of `--refresh` lists; null without them. */
+  /** Conversations listed by `--ids` or the file of `--refresh`; null without these flags. */
   named: readonly NamedConversation[] | null
   lookUp: LookUp
   nowMs: number

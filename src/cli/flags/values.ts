@@ -17,7 +17,7 @@ interface Bounds {
   whole?: boolean
 }
 
-/** A number within bounds. */
+/** Parses a number within bounds. */
 export const number =
   (flag: string, { min, max = Number.MAX_SAFE_INTEGER, whole = false }: Bounds) =>
   (text: string): number => {
@@ -55,7 +55,7 @@ export const moment =
     )
   }
 
-/** An age such as `7d`, or a file name. */
+/** Parses an age such as `7d`, or a file name. */
 export const ageOrFile =
   (flag: string) =>
   (text: string): { ageMs: number } | { file: string } => {
@@ -63,7 +63,7 @@ export const ageOrFile =
     return ageMs === undefined ? { file: filled(flag)(text) } : { ageMs }
   }
 
-/** One of a few words. */
+/** Parses one of a few words. */
 export const oneOf =
   <W extends string>(flag: string, words: readonly W[]) =>
   (text: string): W => {
@@ -72,7 +72,7 @@ export const oneOf =
     throw unusable(flag, text, `Give one of ${words.join(', ')}.`)
   }
 
-/** A non-empty text. */
+/** Parses a non-empty text. */
 export const filled =
   (flag: string) =>
   (text: string): string => {
@@ -80,12 +80,12 @@ export const filled =
     throw unusable(flag, text, 'Give a value.')
   }
 
-/** A repeatable flag. */
+/** Parses a repeatable flag. */
 export const repeated =
   (flag: string) =>
   (text: string, before: string[] = []): string[] => [...before, filled(flag)(text)]
 
-/** `--metrics`: `127.0.0.1:9464`. */
+/** Parses an address of `--metrics` such as `127.0.0.1:9464`. */
 export function metricsAddress(text: string): ListenAddress {
   const address = parseAddress(text)
   if (address) return address

@@ -1,4 +1,4 @@
-// Describes the differences of a reconciliation in words: what each means, and what the user can do.
+// Describes the differences of a reconciliation in words: their meaning, and what the user can do.
 
 import type { WorkspaceConfig } from '../../config.ts'
 import { durationText } from '../../core/time.ts'
@@ -12,7 +12,7 @@ export interface DescribedDifference extends Difference {
   hint: string
 }
 
-/** The settings that hints name. */
+/** Settings that hints name. */
 export type Settings = Pick<WorkspaceConfig, 'quietMs' | 'refreshOn' | 'rereadHorizonMs' | 'rereadShare'>
 
 interface DifferenceContext extends Pick<WorkspaceReconciliation, 'coverage' | 'rereads' | 'gaps'> {
@@ -23,7 +23,7 @@ interface DifferenceContext extends Pick<WorkspaceReconciliation, 'coverage' | '
 type Described = DifferenceContext & Pick<Difference, 'sessions'>
 type Describe = (n: number, context: Described) => Pick<DescribedDifference, 'what' | 'hint'>
 
-/** `is` or `are`, `was` or `were`. */
+/** Returns `is` or `are`, `was` or `were`. */
 const verb = (n: number, one: string, many: string): string => (n === 1 ? one : many)
 
 const EXPORT_INCOMPLETE =
@@ -82,7 +82,7 @@ const notExportable: Describe = n => ({
   hint: `Nothing to do: ${verb(n, 'it is', 'they are')} requested again when an event reports a change.`,
 })
 
-/** Names at most this many; counts the others. */
+/** Maximum number of named items; the others are counted. */
 const MAX_NAMED = 5
 
 function listed(texts: readonly string[]): string {

@@ -96,15 +96,15 @@ async function scopeOf(rows: Rows, { workspace, agent = [], since }: LedgerFlags
   return scope
 }
 
-/** The reconciliation of one workspace with its differences described; `--json` prints it like this. */
+/** The reconciliation of one workspace with its differences described, as `--json` prints it. */
 export interface Ledger extends Pick<WorkspaceReconciliation, 'workspaceId' | 'by' | 'rows' | 'totals'> {
-  /** ISO-8601 UTC; null when nothing has been read. */
+  /** ISO-8601 UTC; null if nothing has been read. */
   readThrough: string | null
   differences: DescribedDifference[]
   uncovered: Uncovered[]
 }
 
-/** `settings`: undefined for a workspace that is in the warehouse but not configured. */
+/** Builds the ledger. `settings` is undefined for a workspace that is in the warehouse but not configured. */
 export function ledgerOf(reconciliation: WorkspaceReconciliation, settings: Settings | undefined): Ledger {
   const { workspaceId, by, rows, totals, differences, coverage, rereads, gaps } = reconciliation
   return {
@@ -132,7 +132,7 @@ function show(ledgers: readonly Ledger[]): void {
   for (const [at, ledger] of ledgers.entries()) print(...(at > 0 ? [''] : []), ...ledgerLines(ledger, options))
 }
 
-/** Lines about one workspace. */
+/** Returns the lines about one workspace. */
 export function ledgerLines(ledger: Ledger, options: GridOptions = {}): string[] {
   const { style = plain } = options
   const { readThrough, workspaceId } = ledger

@@ -4,13 +4,13 @@ import type { Batch, Column, QueryResult, Tally } from '../../warehouse/query/re
 import { align, cut, GAP, layOut, visible, widthOf } from '../terminal/columns.ts'
 
 export interface TableOptions {
-  /** Width of the terminal in cells; undefined without a terminal: nothing is cut. */
+  /** Width of the terminal in cells; undefined without a terminal, so that nothing is cut. */
   width?: number | undefined
   /** If true, NULL is dimmed and the header is bold. */
   color?: boolean
 }
 
-/** Column widths are measured on this many first rows; later rows are streamed with the same widths. */
+/** Number of first rows that determine column widths; later rows are streamed with the same widths. */
 const MEASURED_ROWS = 1_000
 
 const NULL = 'NULL'
@@ -20,7 +20,7 @@ interface Cell {
   isNull: boolean
 }
 
-/** Header, rule, rows and a closing line with their count. Each piece of text consists of complete lines. */
+/** Yields header, rule, rows and a closing line with their count. Each piece of text consists of complete lines. */
 export async function* table(result: QueryResult, options: TableOptions = {}): AsyncGenerator<string> {
   const read = rowReader(result.columns)
   const first: Cell[][] = []

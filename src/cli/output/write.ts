@@ -22,7 +22,7 @@ export type RowFormat = Exclude<Format, 'parquet'> | 'arrow-file'
 /** Formats that would garble a terminal. */
 const BINARY: ReadonlySet<Format> = new Set(['parquet', 'arrow'])
 
-/** The given format, else a table on a terminal and CSV elsewhere, since every program reads CSV. @throws FLAG_INVALID for a binary format on a terminal */
+/** Returns the given format, else a table on a terminal and CSV elsewhere. @throws FLAG_INVALID for a binary format on a terminal */
 export function chooseFormat(given: Format | undefined, to: Writable): Format {
   const format = given ?? (isTerminal(to) ? 'table' : 'csv')
   if (BINARY.has(format) && isTerminal(to)) {
@@ -44,22 +44,22 @@ export async function* formatted(
   else yield* encode(result, format)
 }
 
-/** Table options for a stream. Node's `hasColors` reads NO_COLOR (no-color.org). */
+/** Returns table options for a stream. Node's `hasColors` reads NO_COLOR (no-color.org). */
 const tableOptions = (to: Writable): TableOptions =>
   isTerminal(to) ? { width: to.columns, color: to.hasColors() } : {}
 
 interface WriteRequest {
   result: QueryResult
   format: RowFormat
-  /** Not closed after the result, so that a command can write more to standard output. */
+  /** Stays open after the result, so that a command can write more to standard output. */
   to: Writable
   /** Default: width and colour that the stream `to` supports. */
   table?: TableOptions
 }
 
 /**
- * Writes a result with backpressure, then closes the result. A reader that stops early (`| head`) is no error: the query stops, and the
- * tally counts the rows written until then. Other errors of the stream are thrown.
+ * Writes a result with backpressure, then closes the result. A reader that stops early (`| head`) is no error: the
+ * query stops, and the tally counts the rows written so far. Other errors of the stream are thrown.
  */
 export async function writeResult({ result, format, to, table = tableOptions(to) }: WriteRequest): Promise<Tally> {
   const broken = new AbortController()
@@ -83,7 +83,7 @@ export async function writeResult({ result, format, to, table = tableOptions(to)
   return result.tally()
 }
 
-/** Resolves when the stream accepts data again. */
+/** Resolves once the stream accepts data again. */
 async function drained(to: Writable, broken: AbortSignal): Promise<void> {
   if (to.destroyed) throw closedPipe()
   const closed = new AbortController()
@@ -126,7 +126,7 @@ const ENDINGS: Readonly<Record<string, Format>> = {
   '.arrows': 'arrow',
 }
 
-/** Returns the format that a file's extension names. @throws FLAG_INVALID for an unknown extension */
+/** Returns the format for a file's extension. @throws FLAG_INVALID for an unknown extension */
 export function formatOfFile(file: string): Format {
   const format = ENDINGS[extname(file).toLowerCase()]
   if (format) return format
@@ -136,7 +136,7 @@ export function formatOfFile(file: string): Format {
   })
 }
 
-/** Arrow is written in its seekable file format, except to files named .arrows, the extension of Arrow streams. */
+/** Selects Arrow's seekable file format, except for files named .arrows, the extension of Arrow streams. */
 const inFile = (format: RowFormat, file: string): RowFormat =>
   format === 'arrow' && extname(file).toLowerCase() !== '.arrows' ? 'arrow-file' : format
 
@@ -164,7 +164,7 @@ export async function resolveOutput(file: string): Promise<string> {
   }
 }
 
-/** Writes to a temporary file in the same folder, then replaces the file. Mode 0600, since it contains people's messages. */
+/** Writes to a temporary file in the same folder, then replaces the file. Its mode is 0600, since it contains people's messages. */
 export async function writeToFile(result: QueryResult, format: RowFormat, file: string): Promise<Tally> {
   const part = partOf(file)
   try {

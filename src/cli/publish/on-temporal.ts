@@ -29,8 +29,8 @@ const unknownToWorker = (target: string): ConvohouseError =>
   })
 
 /**
- * Returns a publisher that asks the worker. @throws `locked`, with another hint, if neither the environment nor the data folder names a server, or no
- * worker is there
+ * Returns a publisher that asks the worker. @throws `locked`, with another hint, if no server is known or no worker
+ * runs
  */
 export async function publisherOnTemporal(
   { home, temporal: { queues } }: Config,

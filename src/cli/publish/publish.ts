@@ -1,4 +1,4 @@
-// `convohouse publish`: publishes to the chosen targets, one after the other. A target that fails does not keep others from being published.
+// `convohouse publish`: publishes to the chosen targets, one after the other. If one target fails, the others are still published.
 
 import type { Command } from 'commander'
 import type { TargetConfig } from '../../config/targets.ts'
@@ -62,7 +62,7 @@ function chooseTargets({ targets, source }: Config, name: string | undefined): r
   })
 }
 
-/** Why a target was written from empty. Others are shown as they are. */
+/** Explanations of why a target was written from empty. Other reasons are shown unchanged. */
 const REASONS: Readonly<Record<string, string>> = {
   'no watermark': 'it was empty',
   'unknown consumer': 'no changes were kept for it',
@@ -145,7 +145,7 @@ export async function runPublish(name: string | undefined, flags: PublishFlags):
         codes.push(exitCodeOf(error))
       }
     }
-    // Once: they are the same for all targets.
+    // Printed once, since they are the same for all targets.
     log(...[...warnings].map(warning => `warning: ${visible(warning)}`))
   } finally {
     await publisher.close()

@@ -107,7 +107,7 @@ const backingOffLines = (windows: WorkspaceStatus['backingOff']): string[] =>
       `  backing off  ${agentId}: ${window} made no progress; watch mode and schedules retry it at ${second(until)} UTC, \`sync\` retries it now`,
   )
 
-/** Events are normally applied within seconds; a wait longer than this is shown. */
+/** Events are normally applied within seconds; longer waits are shown. */
 const SOON_MS = 30 * SECOND
 
 function waitingText({ waitingSince, unreadableSegments }: EventsStatus, nowMs: number): string[] {
@@ -122,7 +122,7 @@ function waitingText({ waitingSince, unreadableSegments }: EventsStatus, nowMs: 
   ]
 }
 
-/** Says why events are not applied, and when the next attempt is. */
+/** Describes why events are not applied, and when the next attempt is. */
 function failingLines({ failing }: EventsStatus, nowMs: number): string[] {
   if (failing === null) return []
   const { what, code, hint, since, nextTry, attempts, pid } = failing
@@ -137,14 +137,14 @@ function failingLines({ failing }: EventsStatus, nowMs: number): string[] {
   ]
 }
 
-/** Refused requests, and what to do about each kind. */
+/** Describes refused requests, and what to do about each kind. */
 export const refusedLines = (refused: readonly RefusedStatus[], nowMs: number): string[] =>
   refused.flatMap(({ reason, count: times, first, last }) => [
     `  refused      ${refusedText({ reason, count: times, firstMs: Date.parse(first), lastMs: Date.parse(last) }, nowMs)}`,
     `               → ${hintOf({ reason })}`,
   ])
 
-/** Lines about webhook events; none for a workspace without webhooks. */
+/** Returns the lines about webhook events; none for a workspace without webhooks. */
 function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
   const { received, types, conversationsChanged, conversationsNotExported, failing, unreadableSegments, refused } =
     events
@@ -165,16 +165,16 @@ function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
   ]
 }
 
-/** Returns an error within a sentence: DuckDB's may end with an exclamation mark. */
+/** Returns an error for use within a sentence, since DuckDB's may end with an exclamation mark. */
 const withoutEnd = (error: string | null): string => visible((error ?? '').replace(/[.!]$/, ''))
 
-/** Result of a check, in words. */
+/** Describes the result of a check in words. */
 function checkText({ outcome, violations, severity, error }: StoredResult): string {
   if (outcome === 'failed') return `${counted(violations ?? 0, 'row')} (${severity})`
   return outcome === 'broken' ? `cannot run: ${withoutEnd(error)}` : 'takes too long'
 }
 
-/** Checks of the tables that did not pass. */
+/** Returns the lines about checks that did not pass. */
 export const checkLines = (results: readonly StoredResult[], nowMs: number): string[] => [
   'Checks that did not pass (`convohouse check` runs all of them; with a name, it shows rows)',
   ...results.map(
@@ -183,7 +183,7 @@ export const checkLines = (results: readonly StoredResult[], nowMs: number): str
   ),
 ]
 
-/** Says which rows a model has that could not be built. An erasure removes the rows of all models. */
+/** Describes which rows a model has that could not be built. An erasure removes the rows of all models. */
 export function modelText({ columns, rows }: Pick<StoredModel, 'columns' | 'rows'>): string {
   if (columns.length === 0) return 'has no table yet'
   return rows === 0 ? 'has no rows' : 'keeps its former rows'
@@ -198,7 +198,7 @@ export const modelLines = (models: readonly StoredModel[], nowMs: number): strin
   }),
 ]
 
-/** Lines about one workspace. */
+/** Returns the lines about one workspace. */
 export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: GridOptions = {}): string[] {
   const { style = plain } = options
   const { landing, agents } = status
@@ -240,7 +240,7 @@ const counts = ({ conversations, requests, sessions, quarantined }: RunStatus): 
     ...(quarantined ? [`${counted(quarantined, 'record')} quarantined`] : []),
   ].join(', ')
 
-/** Returns a run's error, and the hint. */
+/** Returns a run's error and hint. */
 const whyLines = ({ errorCode, error, hint }: RunStatus): string[] => [
   ...(error === null ? [] : [`               ${errorCode === null ? '' : `${errorCode}: `}${error}`]),
   ...(hint === null ? [] : [`               → ${hint}`]),
@@ -276,7 +276,7 @@ function failureLines(run: RunStatus | null, nowMs: number): string[] {
   return [`  last failure ${failure}`, ...whyLines(run)]
 }
 
-/** Lines about the last success, the last failure if any, and the last run unless it is one of these two. */
+/** Returns the lines about the last success, the last failure if any, and the last run unless it is one of these two. */
 export function runLines({ lastRun, lastSuccess, lastFailure }: RunsStatus, nowMs: number): string[] {
   if (lastRun === null) return ['  last run     none yet']
   const isOther =
@@ -291,7 +291,7 @@ export function runLines({ lastRun, lastSuccess, lastFailure }: RunsStatus, nowM
 
 type Lack = Pick<TargetStatus, 'behind' | 'lagSeconds' | 'isGone'>
 
-/** Says what the target lacks, and for how long. */
+/** Describes what the target lacks, and for how long. */
 export function lackText({ behind, lagSeconds, isGone }: Lack): string {
   if (isGone) return 'its files are no longer there: the next publication writes it from empty'
   if (behind === 0) return 'has every change'
@@ -299,7 +299,7 @@ export function lackText({ behind, lagSeconds, isGone }: Lack): string {
   return behind === null ? `must be written from empty${waits}` : `${counted(behind, 'change')} behind${waits}`
 }
 
-/** Ids of the row filter that bring the target no rows; null: there are none. */
+/** Names the ids of the row filter that select no rows; null if there are none. */
 export const filterText = ({ selectingNone }: Pick<TargetStatus, 'selectingNone'>): string | null =>
   selectingNone.length === 0
     ? null

@@ -1,4 +1,4 @@
-// `convohouse status`: what is stored, how current it is, and what is left of the quota. Reads only the data folder.
+// `convohouse status`: shows what is stored, how current it is, and how much quota is left. Reads only the data folder.
 import type { Command } from 'commander'
 import { openStores } from '../../app/stores.ts'
 import { isCode } from '../../core/errors.ts'
@@ -37,7 +37,7 @@ export interface StatusFlags {
   json?: boolean
 }
 
-/** Access to the warehouse, and the workspaces in it; `rows` is null if there is no warehouse yet. @throws WAREHOUSE_LAYOUT */
+/** Opens access to the warehouse, and lists its workspaces; `rows` is null if there is no warehouse yet. @throws WAREHOUSE_LAYOUT */
 async function rowsIfAny(rows: Rows): Promise<{ rows: Rows | null; known: string[] }> {
   try {
     return { rows, known: await workspacesIn(rows) }
@@ -53,7 +53,7 @@ interface Shown {
   refused: RefusedStatus[]
   /** Checks of the tables that did not pass when they last ran. */
   checks: StoredResult[]
-  /** Models that were not built when they were last tried. */
+  /** Models whose last build failed. */
   models: StoredModel[]
   targets: TargetStatus[]
   size: number

@@ -27,7 +27,7 @@ Exit codes: 0 done, or stopped at --max-requests or --max-sessions, 2 input, 3 a
       process.exitCode = await run(flags)
     })
 
-/** Runs the sync in this process; in watch mode, in a supervised child. Loads the modules of a sync only now: they are most of the start-up. */
+/** Runs the sync here, or in watch mode in a supervised child. Its modules load only now, since they take most of the start-up time. */
 const run = async (flags: SyncFlags): Promise<number> =>
   flags.watch === undefined || flags.supervised
     ? (await import('./sync.ts')).runSync(flags)

@@ -39,7 +39,7 @@ export interface Displays {
   remark(...lines: string[]): void
   /** Prints the error that ended the workspace's sync. */
   failed(workspaceId: string, error: unknown): void
-  /** Asks a person one question at a time; the board is not redrawn until the answer. */
+  /** Asks a person one question at a time. The board is not redrawn until the answer. */
   ask<T>(question: () => Promise<T>): Promise<T>
 }
 
@@ -53,7 +53,7 @@ function inTurn(): Displays['ask'] {
   }
 }
 
-/** `several`: the command syncs more than one workspace, so each failure names its own. `clock`: that of the syncs; default: the machine's. */
+/** Chooses the displays. `several`: failures name their workspace. `clock`: that of the syncs; default: the machine's. */
 export async function chooseDisplays({ json, several, clock }: DisplayOptions & { json: boolean }): Promise<Displays> {
   const ask = inTurn()
   if (json)
@@ -80,18 +80,18 @@ export const displayOn = (board: Board | null, workspaceId: string, options: Dis
     ? liveDisplay(workspaceId, board, { style: styleOf(process.stderr), ...options })
     : plainDisplay(workspaceId, options)
 
-/** Shows events. Each function gets the progress that includes the event. */
+/** Shows events. Each function receives the progress that includes the event. */
 interface View extends Pick<Display, 'note' | 'end'> {
   planned(planned: Parameters<Display['planned']>[0], progress: Progress): void
   page?(progress: Progress): void
   /** Called once for each sync that this one waits for. */
   waits(ahead: Parameters<Display['waits']>[0]): void
   news(news: Parameters<Display['news']>[0], progress: Progress): void
-  /** `failures`: those that have not been shown. */
+  /** Shows the report. `failures`: those that have not been shown yet. */
   report(report: SyncReport, progress: Progress, failures: SyncReport['failures']): void
 }
 
-/** Returns a display that reduces the events to a progress, and lets `viewOf` show it. */
+/** Returns a display that reduces the events to a progress and shows it through `viewOf`. */
 function tracked(viewOf: (progress: () => Progress) => View, { now }: Pick<Clock, 'now'> = systemClock): Display {
   let progress = startProgress(now())
   let lastAhead = ''
@@ -162,7 +162,7 @@ export function liveDisplay(
   return tracked(view, clock)
 }
 
-/** Calls `write` for a text that differs from the one before, at most once in `everyMs`. */
+/** Calls `write` if a text differs from the previous one, at most once per `everyMs`. */
 function onChange(write: (text: string) => void, { everyMs = 0, now }: { everyMs?: number; now(): number }) {
   let last = { text: '', atMs: Number.NEGATIVE_INFINITY }
   return (text: string) => {
@@ -173,7 +173,7 @@ function onChange(write: (text: string) => void, { everyMs = 0, now }: { everyMs
 }
 
 const LINE_EVERY_MS = 5 * SECOND
-/** Webhook events arrive as long as the command runs, so their line is written less often. */
+/** Webhook events arrive while the command runs, so their line is written less often. */
 const EVENTS_EVERY_MS = MINUTE
 
 /** Writes progress to standard error and the report to standard output. */

@@ -61,7 +61,7 @@ interface OnTemporal {
   config: Config
   workspaces: readonly WorkspaceConfig[]
   named: readonly NamedConversation[] | null
-  /** What requested the sync; default: `sync`. */
+  /** Origin of the sync; default: `sync`. */
   origin?: Origin
 }
 

@@ -8,27 +8,27 @@ import type { EventCounts } from '../../run/watch-events.ts'
 import { plain, type Style } from '../terminal/style.ts'
 import { type Planning, type Progress, rateOf, timeToGo, type Waiting } from './progress.ts'
 
-/** Text for a plan without windows. */
+/** Describes a plan without windows. */
 export function nothingToRead({ incomplete, active }: Pick<Plan, 'incomplete' | 'active'>): string {
   if (incomplete) return 'nothing to read now, but not everything is stored: `convohouse status` shows what is missing'
   return active ? 'nothing to read now' : 'nothing to read: everything up to now is stored'
 }
 
-/** `waiting until 14:32 UTC (rate limit reached)`. */
+/** Returns text such as `waiting until 14:32 UTC (rate limit reached)`. */
 export const waitingText = (waiting: Waiting, nowMs: number): string =>
   `waiting until ${clockTime(waiting.untilMs, nowMs)} (${waiting.reason === 'hour' ? 'rate limit reached' : waitReason(waiting)})`
 
-/** `planning: listing the agents, checking what has landed`. */
+/** Returns text such as `planning: listing the agents, checking what has landed`. */
 export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =>
   heldUntilMs === null
     ? 'planning: listing the agents, checking what has landed'
     : `planning: waiting for leases of an earlier run, until ${clockTime(heldUntilMs, nowMs)} at the latest`
 
-/** `waiting behind sync 1f0c9a2e`. */
+/** Returns text such as `waiting behind sync 1f0c9a2e`. */
 export const aheadText = ({ run, paused }: SyncAhead): string =>
   `waiting behind sync ${run}${paused ? ', which is paused (`convohouse resume`)' : ''}`
 
-/** `12 pages · 1,134 conversations · 412/s · 3 windows left`. */
+/** Returns text such as `12 pages · 1,134 conversations · 412/s · 3 windows left`. */
 export function doneText(progress: Progress, nowMs: number): string {
   const rate = rateOf(progress, nowMs)
   return [
@@ -39,7 +39,7 @@ export function doneText(progress: Progress, nowMs: number): string {
   ].join(' · ')
 }
 
-/** `1,475 requests left this hour · 48,210 sessions left · about 2 min to go`. */
+/** Returns text such as `1,475 requests left this hour · 48,210 sessions left · about 2 min to go`. */
 export function leftText(progress: Progress, nowMs: number): string {
   const { budget } = progress
   if (budget === null) return ''
@@ -53,7 +53,7 @@ export function leftText(progress: Progress, nowMs: number): string {
   ].join(' · ')
 }
 
-/** `12 events received, 3 waiting, 9 applied`. */
+/** Returns text such as `12 events received, 3 waiting, 9 applied`. */
 export const eventsText = ({ received, waiting, applied }: EventCounts): string =>
   `${counted(received, 'event')} received, ${count(waiting)} waiting, ${count(applied)} applied`
 
@@ -68,7 +68,7 @@ function syncLines(progress: Progress, nowMs: number, style: Style): string[] {
   ].filter(line => line !== '')
 }
 
-/** Lines of the live display: what is done, what is left, why it waits; and webhook counts, which are shown even if no sync runs. */
+/** Returns the lines of the live display: progress, reason for waiting, and webhook counts, even if no sync runs. */
 export function liveLines(options: {
   name: string
   progress: Progress

@@ -25,7 +25,7 @@ export interface Planning {
 }
 
 export interface Progress {
-  /** When the sync started; null if that was not seen. */
+  /** Time when the sync started; null if that was not seen. */
   startedMs: number | null
   /** Null once there is a plan. */
   planning: Planning | null
@@ -43,11 +43,11 @@ export interface Progress {
   events: EventCounts | null
   /** Keys of failures that have been shown. */
   reportedFailures: readonly string[]
-  /** Landed conversations at moments of the last seconds; the rate is computed from them. */
+  /** Counts of landed conversations within the last seconds, from which the rate is computed. */
   recent: readonly { atMs: number; conversations: number }[]
 }
 
-/** The rate is an average over this time: long enough not to flicker, short enough to show a slow vendor. */
+/** Averaging time of the rate: long enough not to flicker, short enough to show a slow vendor. */
 const RATE_OVER_MS = 15 * SECOND
 
 export const startProgress = (nowMs: number): Progress => ({
@@ -76,7 +76,7 @@ export const overProgress = ({ events }: Progress, nowMs: number): Progress => (
 
 const failureKey = ({ code, what }: Pick<Failure, 'code' | 'what'>): string => JSON.stringify([code, what])
 
-/** Failures of the report that have not been shown, such as those before the display attached or between two polls. */
+/** Returns failures of the report that have not been shown, such as those before the display attached or between two polls. */
 export const unreportedFailures = ({ reportedFailures }: Progress, { failures }: SyncReport): SyncReport['failures'] =>
   failures.filter(failure => !reportedFailures.includes(failureKey(failure)))
 
@@ -86,7 +86,7 @@ interface Planned {
   governor: GovernorState
 }
 
-/** Plan and governor state of an embedded run. */
+/** Returns plan and governor state of an embedded run. */
 export const plannedBy = ({ plan, governor }: Prepared): Planned => ({ plan: planSummary(plan), governor })
 
 export function plannedProgress({ plan, governor }: Planned, before: Progress, nowMs: number): Progress {
@@ -139,14 +139,14 @@ export function withNews(progress: Progress, news: ProgressUpdate, nowMs: number
   return progress
 }
 
-/** Conversations per second over the last seconds; null in the first second. */
+/** Returns conversations per second over the last seconds; null in the first second. */
 export function rateOf({ recent, conversations }: Progress, nowMs: number): number | null {
   const first = recent[0]
   const seconds = first ? (nowMs - first.atMs) / SECOND : 0
   return first && seconds >= 1 ? (conversations - first.conversations) / seconds : null
 }
 
-/** Estimated remaining time, ms; null if the total is unknown or no conversations are landing. */
+/** Returns the estimated remaining time, ms; null if the total is unknown or no conversations are landing. */
 export function timeToGo(progress: Progress, nowMs: number): number | null {
   const { expected, conversations } = progress
   const rate = rateOf(progress, nowMs)
@@ -164,10 +164,10 @@ export interface DisplayOptions {
 export interface Display {
   planned(planned: Planned): void
   page(page: PageLanded): void
-  /** The sync waits for another one. */
+  /** Shows that the sync waits for another one. */
   waits(ahead: SyncAhead): void
   news(news: ProgressUpdate): void
-  /** A note, such as the time of the next round. */
+  /** Shows a note, such as the time of the next round. */
   note(text: string): void
   report(report: SyncReport): void
   /** Removes the redrawn lines. */

@@ -38,7 +38,7 @@ interface Syncing {
   displays: Displays
   /** Displays of workspaces that are syncing or will sync again; they show webhook counts. */
   watched: Map<string, Display>
-  /** The watch on each workspace's webhook events. */
+  /** Watches on each workspace's webhook events. */
   events: ReadonlyMap<string, EventWatch>
 }
 
@@ -78,15 +78,15 @@ interface Consent {
   prepared: Prepared
   /** Counts the requests for other API resources. */
   resourceRequests: () => Promise<number>
-  /** Consent was given by a flag: `--yes` or a session limit. */
+  /** True if consent was given by a flag: `--yes` or a session limit. */
   given: boolean
   interactive: boolean
-  /** The output is for machines. */
+  /** True if the output is for machines. */
   json: boolean
   stopping: AbortSignal
 }
 
-/** True if the plan may be executed. Prints the price of history, whether or not it asks. @throws CONFIRMATION_NEEDED, INTERRUPTED */
+/** True if the plan may be executed. Prints the price of history even if it does not ask. @throws CONFIRMATION_NEEDED, INTERRUPTED */
 async function askConsent(consent: Consent): Promise<boolean> {
   const { workspaceId, prepared, given, interactive, json, stopping } = consent
   const { plan, governor } = prepared
@@ -108,7 +108,7 @@ async function askConsent(consent: Consent): Promise<boolean> {
   return yes
 }
 
-/** Ends the workspace's display, which then gets no more webhook counts. */
+/** Ends the workspace's display, which then receives no more webhook counts. */
 function endWatched({ watched }: Syncing, { id }: WorkspaceConfig): void {
   watched.get(id)?.end()
   watched.delete(id)
@@ -149,7 +149,7 @@ async function watchOne({ flags, stop, displays }: Syncing, { options, display }
       display.note(nextRound(nextMs))
     },
   })
-  // An interrupted round has not been reported yet; a round that ended before the signal has been.
+  // An interrupted round has not been reported yet; one that ended before the signal has.
   if (report && (report.outcome === 'interrupted' || !stop.stopping.aborted)) display.report(report)
   if (stop.stopping.aborted) return EXIT_CODES.interrupted
   return report ? exitCodeOfReport(report) : EXIT_CODES.ok

@@ -11,7 +11,7 @@ type Screen = Writable & Pick<WriteStream, 'columns' | 'rows'>
 export interface Board {
   /** Shows a section; `lines` is called at each redraw. */
   show(name: string, lines: () => string[]): void
-  /** Removes a section; without sections the terminal is released. */
+  /** Removes a section. Without sections the terminal is released. */
   hide(name: string): void
   /** Prints permanent lines above the sections. */
   printAbove(lines: readonly string[]): void

@@ -2,7 +2,7 @@
 import stringWidth from 'string-width'
 import { isTerminal, plain, type Style, styleOf } from './style.ts'
 
-/** Cells between two columns. */
+/** Number of cells between two columns. */
 export const GAP = 2
 
 /** Text columns are not narrowed below this width; a column that has less space is hidden. */
@@ -11,12 +11,12 @@ const NARROWEST = 8
 interface Measured {
   /** Terminal cells that the column needs for its widest value and its name. */
   natural: number
-  /** Numbers keep their width: a number cut short is a wrong number. */
+  /** True if the column keeps its width: a number cut short is a wrong number. */
   rigid: boolean
 }
 
 interface Layout {
-  /** Width of each column that is shown, from the left. */
+  /** Width of each visible column, from the left. */
   widths: number[]
   /** Number of columns at the right that do not fit. */
   hidden: number
@@ -42,7 +42,7 @@ function howManyFit(columns: Measured[], terminal: number): number {
 
 const least = ({ natural, rigid }: Measured) => (rigid ? natural : Math.min(natural, NARROWEST))
 
-/** Narrows text columns to the largest common width with which all columns fit; columns narrower than that keep their width. */
+/** Narrows text columns to the largest common width with which all columns fit. Narrower columns keep their width. */
 function narrow(columns: Measured[], available: number): number[] {
   const under = (bound: number) =>
     columns.map(column => (column.rigid ? column.natural : Math.min(column.natural, Math.max(bound, least(column)))))
@@ -59,8 +59,8 @@ function narrow(columns: Measured[], available: number): number[] {
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
 
 /**
- * Text on one line, with control characters escaped. Cells hold people's messages: an escape sequence in one of them must not
- * move the cursor or set colours, and a direction override must not reorder the line.
+ * Returns the text on one line, with control characters escaped. Cells contain people's messages: an escape sequence
+ * must not move the cursor or set colours, and a direction override must not reorder the line.
  */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, character => {
@@ -87,7 +87,7 @@ export function cut(text: string, width: number): string {
   return `${kept}…`
 }
 
-/** Width in terminal cells of text without control characters. Measuring one text costs 10 µs, so printable ASCII is not measured. */
+/** Returns the width in terminal cells, without control characters. Measuring takes 10 µs, so printable ASCII is not measured. */
 export function widthOf(text: string): number {
   return /^[ -~]*$/.test(text) ? text.length : stringWidth(text)
 }
@@ -99,12 +99,12 @@ export function align(text: string, width: number, right: boolean): string {
 
 interface GridColumn {
   name: string
-  /** Right-aligned and never cut, for numbers. */
+  /** True to right-align and never cut, for numbers. */
   right?: boolean
 }
 
 export interface GridOptions {
-  /** Width of the terminal; undefined: nothing is cut. */
+  /** Width of the terminal; undefined to cut nothing. */
   width?: number | undefined
   style?: Style
 }

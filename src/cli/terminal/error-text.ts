@@ -19,7 +19,7 @@ interface ErrorDescription {
   exitCode: number
 }
 
-/** Message and hint of an error; the hint of an unexpected error asks to report it. */
+/** Returns message and hint of an error. The hint of an unexpected error asks to report it. */
 export const describeError = (error: unknown): ErrorDescription => {
   if (error instanceof ConvohouseError)
     return { code: error.code, what: error.message, hint: error.hint, exitCode: error.exitCode }
@@ -27,7 +27,7 @@ export const describeError = (error: unknown): ErrorDescription => {
   return { code: 'UNEXPECTED', what, hint: REPORT, exitCode: EXIT_CODES.unexpected }
 }
 
-/** `error CODE: what` and `  → hint`, preceded by the workspace or target if one is given. */
+/** Returns `error CODE: what` and `  → hint`, preceded by the workspace or target if one is given. */
 export function failureLines(
   { code, what, hint }: { code: string; what: string; hint?: string | null | undefined },
   style: Style = plain,

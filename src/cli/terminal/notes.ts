@@ -10,7 +10,7 @@ import type { Absence } from '../../run/temporal/client/await-worker.ts'
 import type { Refused } from '../../spool/refusal-record.ts'
 import { visible } from './columns.ts'
 
-/** `; up to 1,201 may have been billed by unanswered requests; the vendor has charged 3 overage packs`, or nothing. */
+/** Returns `; up to 1,201 may have been billed by unanswered requests; the vendor has charged 3 overage packs`, or nothing. */
 export function quotaNotes(quota: { unansweredSessions: number; overagePacks: number }): string {
   const { unansweredSessions, overagePacks } = quota
   const unanswered = `; up to ${count(unansweredSessions)} may have been billed by unanswered requests`
@@ -18,14 +18,14 @@ export function quotaNotes(quota: { unansweredSessions: number; overagePacks: nu
   return `${unansweredSessions > 0 ? unanswered : ''}${overagePacks > 0 ? packs : ''}`
 }
 
-/** `refreshes without a new message changed 3 of 412 conversations; skipping them saves about 880 sessions a month` */
+/** Returns `refreshes without a new message changed 3 of 412 conversations; skipping them saves about 880 sessions a month`. */
 function measuredText({ measured, changed, skips, savedSessions }: MeasuredRefreshes): string {
   const saves = `skipping them saves about ${counted(savedSessions, 'session')} a month`
   const until = `they are skipped once at most one of the last ${DECIDING} finds a change`
   return `refreshes without a new message changed ${count(changed)} of ${counted(measured, 'conversation')}; ${skips ? saves : until}`
 }
 
-/** Says how many conversations wait for their first export, and what refreshes have found. */
+/** Describes how many conversations wait for their first export, and what refreshes have found. */
 export const economyTexts = (of: { active?: number; measured?: MeasuredRefreshes | null }): string[] => [
   ...(of.active
     ? [
@@ -43,13 +43,13 @@ function rangeText({ fromSec, toSec }: Pick<Gap, 'fromSec' | 'toSec'>): string {
   return `${from} to ${to.startsWith(from.slice(0, 10)) ? to.slice(11) : to}`
 }
 
-/** `agent_7: 2026-11-03 10:02 to 10:05 cannot be read since 2026-11-20 (API_NOT_JSON: …); tried again after 2026-11-21 04:00`; times are UTC. */
+/** Returns `agent_7: 2026-11-03 10:02 to 10:05 cannot be read since 2026-11-20 (API_NOT_JSON: …); tried again after 2026-11-21 04:00` in UTC. */
 export const gapText = (gap: Gap): string =>
   visible(
     `${gap.agentId}: ${rangeText(gap)} cannot be read since ${utc(gap.sinceMs).slice(0, 10)} (${gap.code}: ${gap.what.replace(/\.$/, '')}); tried again after ${minute(gap.retryAtMs)}`,
   )
 
-/** `agent_7: 2026-11-03 10:02 to 10:05 is not verified since 2026-11-20: …`; times are UTC. */
+/** Returns `agent_7: 2026-11-03 10:02 to 10:05 is not verified since 2026-11-20: …`; times are UTC. */
 export const unverifiedText = ({ readAtMs, ...range }: ReadRange): string =>
   visible(
     `${range.agentId}: ${rangeText(range)} is not verified since ${utc(readAtMs).slice(0, 10)}: conversations left while it was read, so the vendor may have passed over others (\`convohouse ledger\`)`,
@@ -64,7 +64,7 @@ export const gapLines = (gaps: readonly Gap[] = [], unverified: readonly ReadRan
 
 const START = 'start one with `convohouse worker` or `convohouse up`'
 
-/** Begins the message of a command that waits for a Temporal worker. */
+/** Beginnings of the message of a command that waits for a Temporal worker. */
 const HEADS: Record<Absence, (queue: string) => string> = {
   none: queue => `No worker has answered yet, and none polls the queue ${queue}: ${START}.`,
   silent: queue => `No worker has answered yet on the queue ${queue}; if none runs, ${START}.`,
@@ -114,7 +114,7 @@ const reasonOf = (reason: string): Reason =>
 
 export const hintOf = ({ reason }: Pick<Refused, 'reason'>): string => reasonOf(reason).hint
 
-/** `174 requests refused within 2 h, the last 3 min ago: the secret matches none of the configured ones (401)`. */
+/** Returns `174 requests refused within 2 h, the last 3 min ago: the secret matches none of the configured ones (401)`. */
 export function refusedText({ reason, count, firstMs, lastMs }: Omit<Refused, 'workspaceId'>, nowMs: number): string {
   const within = lastMs - firstMs < MINUTE ? '' : ` within ${formatDuration(lastMs - firstMs)}`
   return `${counted(count, 'request')} refused${within}, the last ${ago(lastMs, nowMs)}: ${reasonOf(reason).what}`

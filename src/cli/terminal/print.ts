@@ -11,7 +11,7 @@ export function stampLines(stamped = true): void {
 /** Returns the machine's time, ISO-8601, UTC. */
 export const timestamp = (): string => new Date().toISOString()
 
-/** Returns the lines as they are logged: each begins with its time if `stampLines` switched that on. */
+/** Returns the lines as logged: each begins with its time if `stampLines` switched that on. */
 export const logLines = (lines: readonly string[]): string[] =>
   isStamped ? lines.flatMap(text => text.split('\n')).map(line => `${timestamp()} ${line}`) : [...lines]
 

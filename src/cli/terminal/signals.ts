@@ -9,17 +9,17 @@ import { SECOND } from '../../core/time.ts'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type EndingSignal = (typeof SIGNALS)[number]
 
-/** When the parent process asks this one to stop, `process` emits this event, which is handled like a signal. */
+/** Event of `process` when the parent process asks this one to stop. It is handled like a signal. */
 const STOP = 'stop' as NodeJS.Signals
 
 const ending = new Set<NodeJS.Signals>(SIGNALS)
 
-/** If the parent got the same signal (Ctrl-C reaches the entire process group), its stop request arrives within this time. */
+/** Time limit for the parent's stop request after both got the same signal, since Ctrl-C reaches the entire process group. */
 const PASSED_ON_WITHIN_MS = SECOND
 
 /**
- * From now on only the parent's request ends this process. A SIGTERM that reaches only this process is forwarded to the parent: a user who
- * sends one to the process that holds the warehouse wants to end the command, but the parent would only restart its child.
+ * Lets only the parent's request end this process from now on. A SIGTERM that reaches only this process is forwarded to
+ * the parent: a user who sends it wants to end the command, but the parent would only restart its child.
  */
 export function endOnParentRequest(): { stop: () => void } {
   let stopped = false
@@ -54,7 +54,7 @@ export function listenInstead(signal: EndingSignal, listener: () => void): () =>
   }
 }
 
-/** Ends the process with exit code 130 when such a signal arrives, unless the command handles the signal. */
+/** Ends the process with exit code 130 on these signals, unless the command handles them. */
 export function endOnSignals(): void {
   for (const signal of SIGNALS) {
     process.on(signal, () => {

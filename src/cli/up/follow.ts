@@ -24,18 +24,18 @@ export interface FollowOptions {
   /** Supervises the process that applies events. */
   supervisor: Pick<Supervisor, 'counts'>
   place: TemporalPlace
-  /** For each workspace, the owner workflow that ended before `up` started; the report of that workflow is not shown. */
+  /** For each workspace, the owner workflow that ended before `up` started, whose report is not shown. */
   over: ReadonlyMap<string, string | null>
   /** Null without a terminal. */
   board: Board | null
   /** Logs lines that concern no single workspace. */
   remark(...lines: string[]): void
-  /** Called with the error if the vendor refuses every workspace, and has accepted no request of any since `up` started. */
+  /** Called with the error if the vendor refuses every workspace, and has accepted no request since `up` started. */
   refused(error: ConvohouseError): void
   signal: AbortSignal
 }
 
-/** Shows when the next scheduled run is; nothing if the schedule cannot be read. */
+/** Shows when the next scheduled run starts; nothing if the schedule cannot be read. */
 async function noteNext(client: Client, workspaceId: string, display: Display): Promise<void> {
   const state = await scheduleState(client, workspaceId).catch(() => null)
   if (!state?.schedule || state.schedule.paused || !state.schedule.next) return

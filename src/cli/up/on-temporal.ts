@@ -22,7 +22,7 @@ import { type FollowOptions, followSyncs } from './follow.ts'
 
 export interface UpFlags {
   config?: string
-  /** ms, for workspaces without a schedule. */
+  /** Interval in ms, for workspaces without a schedule. */
   every: number
   port?: number
   uiPort?: number
@@ -66,7 +66,7 @@ async function screenOfUp(): Promise<Screen> {
   return { board, remark: board ? (...lines) => board.printAbove(logLines(lines)) : log }
 }
 
-/** Works until it is stopped, the server ends or the vendor refuses access from the start; returns the exit code. */
+/** Works until it is stopped, the server ends, or the vendor refuses access from the start; returns the exit code. */
 async function work(
   options: Up &
     Pick<FollowOptions, 'over'> & { supervisor: Supervisor; server: ServerOfUp; stop: Stop; screen: Screen },
@@ -84,7 +84,7 @@ async function work(
       config,
       role: 'all',
       place,
-      // If the server is lost, requests in flight still land: they are billed anyway.
+      // If the server is lost, requests in flight still land, since they are billed anyway.
       ending: { stopping, aborted: stop.aborted },
       supervisor,
       ready() {
@@ -108,7 +108,7 @@ async function work(
   return code
 }
 
-/** Stops the child and waits for its end. */
+/** Stops the child and waits for it to end. */
 async function endOf(supervisor: Supervisor): Promise<void> {
   supervisor.stop()
   await supervisor.ended

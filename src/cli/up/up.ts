@@ -59,7 +59,7 @@ After Ctrl-C, requests in flight still land and every process that it started en
       process.exitCode = await runUp(flags)
     })
 
-/** Returns the shortest interval of all schedules. For a workspace without a schedule, or with a cron expression, the flag's interval counts. */
+/** Returns the shortest interval of all schedules. Workspaces without a schedule, or with a cron expression, count with the flag's interval. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
   Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
 
@@ -108,7 +108,7 @@ async function receiving(up: UpContext): Promise<number> {
   }
 }
 
-/** Usual address of the Temporal SDK's metrics: scrapers look there first. */
+/** Usual address of the Temporal SDK's metrics, where scrapers look first. */
 const DEFAULT_ADDRESS = { host: '127.0.0.1', port: 9_464 }
 
 /** Listens on the default port, else on a free one. */

@@ -90,7 +90,7 @@ export async function* exportPages(
   }
 }
 
-/** `cutOff`: why the list may be incomplete; null where it is complete. */
+/** `cutOff`: why the list may be incomplete; null if it is complete. */
 interface Complete {
   cutOff: string | null
 }

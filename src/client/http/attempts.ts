@@ -27,11 +27,11 @@ export interface AttemptOutcome {
   receivedAtMs: number
   /** Null where no answer came. */
   status: number | null
-  /** True where nothing was sent, so that the vendor neither counted nor billed the attempt. */
+  /** True if nothing was sent, so that the vendor neither counted nor billed the attempt. */
   unsent: boolean
-  /** Code of the attempt's error; null where the answer is usable. */
+  /** Code of the attempt's error; null if the answer is usable. */
   error: ErrorCode | null
-  /** `Retry-After`; null where absent. */
+  /** `Retry-After`; null if absent. */
   retryAfterMs: number | null
 }
 
@@ -48,7 +48,7 @@ interface Attempts<T> {
   read: (sent: Sent, attempt: number) => T
   /** Builds the error of an attempt that was not made. */
   unsent: (attempt: number, why: 'stopped' | 'not-allowed') => ConvohouseError
-  /** Called after a 401: true where another token is known, so that the request is sent again at once. */
+  /** Called after a 401: true if another token is known, so that the request is sent again at once. */
   renews: () => boolean
   /** Number of attempts that may be repeated although they reached the vendor. */
   repeatsSent: number
@@ -119,7 +119,7 @@ function isRetryable(error: unknown): error is ConvohouseError {
 
 const retryAfterOf = ({ facts }: ConvohouseError): number => Number(facts.retryAfterMs ?? 0)
 
-/** Waits before a retry; false where the signal ended the wait. */
+/** Waits before a retry; false if the signal ended the wait. */
 async function waitForRetry(
   { random, sleep }: AttemptPolicy,
   signal: AbortSignal | undefined,

@@ -10,7 +10,7 @@ export interface Breakdown {
   cause: Stop | 'network' | 'too-large' | 'encoded' | 'closed'
   /** Error code, such as ECONNRESET. Never a message: a library's text may quote the request. */
   reason: string
-  /** True where nothing was sent, because the connection failed (refused, unknown host, TLS) or timed out. */
+  /** True if nothing was sent, because the connection failed (refused, unknown host, TLS) or timed out. */
   unsent?: boolean
 }
 

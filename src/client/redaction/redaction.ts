@@ -152,7 +152,7 @@ function redactString(text: string, place: Place, redaction: Redaction): string 
   return kept
 }
 
-/** Redacts a text that is JSON; undefined where it is not. */
+/** Redacts a text that is JSON; undefined if it is not. */
 function redactJsonText(text: string, place: Place, redaction: Redaction): string | undefined {
   const dropped: Place[] = []
   try {

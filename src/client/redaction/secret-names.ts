@@ -79,10 +79,10 @@ export function nameMeaning(name: string): NameMeaning {
   return found
 }
 
-/** True where the name alone marks a secret. */
+/** True if the name alone marks a secret. */
 export const isSecretName = (name: string): boolean => nameMeaning(name).isSecret
 
-/** True where the value must not be kept. `inPlace`: inside the configuration of an external service. */
+/** True if the value must not be kept. `inPlace`: inside the configuration of an external service. */
 export function isSecret(name: string, value: unknown, inPlace = false): boolean {
   const { isSecret, isCounted, isAuth, isKey } = nameMeaning(name)
   if (isSecret || (inPlace && isKey)) return !holdsOnly(value, isNothing)

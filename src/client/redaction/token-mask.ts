@@ -97,7 +97,7 @@ const BINARY = /[\x01-\x08\x0e-\x1a\x1c-\x1f]/
 /** A shorter beginning of a token at the end of a text is no secret. */
 const MIN_PREFIX_CHARS = 4
 
-/** Returns the text without the tokens, and without the beginning of one at its end; null where a token is left in another encoding. */
+/** Returns the text without the tokens, and without the beginning of one at its end; null if a token is left in another encoding. */
 function masked(text: string, tokens: readonly string[]): string | null {
   const forms = tokens.flatMap(token => patternsOf(token).forms)
   const whole = tokens.reduce((left, token) => left.replace(patternsOf(token).spelled, MASK), text)

@@ -64,7 +64,7 @@ const leaseOf = (entry: LeaseGranted): Lease => ({
   deadlineMs: entry.deadlineMs,
 })
 
-/** True where a request may have been in flight when the lease's holder was killed. */
+/** True if a request may have been in flight when the lease's holder was killed. */
 function mayBeLost({ id, made, requests }: Lease, entries: readonly LeaseEntry[]): boolean {
   const newest = entries.findLast(entry => entry.kind === 'request' && entry.lease === id)
   return made < requests && !(newest?.kind === 'request' && newest.unsent)

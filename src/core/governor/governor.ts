@@ -43,7 +43,7 @@ export interface GovernorOptions {
   /** Share of the included sessions that is reserved for new conversations; null: as many as they are expected to need. */
   headReserveShare: number | null
   allowedPacks: number
-  /** True where a person allowed the packs for this run: history may use them on top of the usage at that time. Absent: false. */
+  /** True if a person allowed the packs for this run: history may use them on top of the usage at that time. Absent: false. */
   packsForHistory?: boolean
   maxRequests: number | null
   maxSessions: number | null
@@ -392,7 +392,7 @@ export const withProbe = (probes: readonly number[], atMs: number, hourMs: numbe
   atMs,
 ]
 
-/** Returns the time of the next probe, ms, not before `earliestMs`; null where a run does not wait for it. */
+/** Returns the time of the next probe, ms, not before `earliestMs`; null if a run does not wait for it. */
 function nextProbeMs(
   probes: readonly number[],
   earliestMs: number,

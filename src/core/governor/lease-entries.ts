@@ -38,11 +38,11 @@ export const momentOf = (entry: LeaseEntry): number => (entry.kind === 'request'
 export interface Answer {
   sentAtMs: number
   receivedAtMs: number
-  /** HTTP status; null where no answer came. */
+  /** HTTP status; null if no answer came. */
   status: number | null
-  /** True where we aborted the request, so that its outcome is no sign of the vendor's state. */
+  /** True if we aborted the request, so that its outcome is no sign of the vendor's state. */
   givenUp?: boolean
-  /** True where no connection was made: the vendor can neither have counted nor billed the request. */
+  /** True if no connection was made: the vendor can neither have counted nor billed the request. */
   unsent?: boolean
   /** True for the answer to a probe. */
   isProbe?: boolean

@@ -67,7 +67,7 @@ export const billOf = (records: readonly unknown[], reported: number | null): nu
 export const mostSessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((most, record) => Math.max(most, sessionsOf(record)), 0)
 
-/** Prices a range of `seconds`; null where nothing was read yet, or the range has no lower bound. */
+/** Prices a range of `seconds`; null if nothing was read yet, or the range has no lower bound. */
 export function estimateRange(density: Density | null, seconds: number | null, page: number): Estimate | null {
   if (density === null || seconds === null) return null
   const conversations = scaled(density.perDay, (seconds * 1_000) / DAY)

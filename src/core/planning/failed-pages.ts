@@ -25,12 +25,12 @@ const slowUntilMs = (slow: number, atMs: number): number => atMs + Math.min(DAY,
 /** Within this time after such a proof, another failed page needs no proof of its own, except a page of one conversation. */
 const PROOF_LASTS_MS = MINUTE
 
-/** True where the vendor is known to answer other requests, so that the failure concerns the page. */
+/** True if the vendor is known to answer other requests, so that the failure concerns the page. */
 export const isProved = ({ cap }: WindowProgress, { limit, atMs }: Pick<PageFailure, 'limit' | 'atMs'>): boolean =>
   limit > 1 && cap !== undefined && atMs - cap.provedMs < PROOF_LASTS_MS
 
 /**
- * Returns the window's next generation, with smaller pages; null where even a page of one conversation failed. `isNew`:
+ * Returns the window's next generation, with smaller pages; null if even a page of one conversation failed. `isNew`:
  * a request for an empty window was just answered.
  */
 export function withSmallerPages(

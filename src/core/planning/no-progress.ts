@@ -11,7 +11,7 @@ import { DAY, MINUTE } from '../time.ts'
 import { restarted } from './window-query.ts'
 import { type PageFacts, secondOf, type WindowProgress } from './windows.ts'
 
-/** True where this run requests no more of the window: it is done, or its pages are empty. */
+/** True if this run requests no more of the window: it is done, or its pages are empty. */
 export const isAtRest = ({ done, idle }: Pick<WindowProgress, 'done' | 'idle'>): boolean =>
   done || idle >= MAX_IDLE_PAGES
 
@@ -105,13 +105,13 @@ export function judgePage(progress: WindowProgress, page: PageFacts): Judgement 
   }
 }
 
-/** True where all dated records of the page lie in the second at which its generation began. */
+/** True if all dated records of the page lie in the second at which its generation began. */
 function isInFirstSecond({ beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
   if (beginMs == null || firstTsMs == null || lastTsMs === null) return false
   return secondOf(firstTsMs) === secondOf(beginMs) && secondOf(lastTsMs) === secondOf(beginMs)
 }
 
-/** Returns the window's next generation after a refused cursor; null where a further one would begin at the same place again. */
+/** Returns the window's next generation after a refused cursor; null if a further one would begin at the same place again. */
 export function afterRefusedCursor(progress: WindowProgress): WindowProgress | null {
   const { stalled, badCursors } = progress
   if (stalled + 1 >= MAX_STALLED) return null
@@ -135,7 +135,7 @@ export function backoffMs({ idle }: Pick<WindowProgress, 'idle'>): number {
   return runs === 0 ? 0 : Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(runs - 1, 20))
 }
 
-/** End of a window's pause, ms; null where there is no pause, or it is over. `lastSentMs`: when the newest page was requested. */
+/** End of a window's pause, ms; null if there is no pause, or it is over. `lastSentMs`: when the newest page was requested. */
 export function backoffUntilMs(progress: WindowProgress, lastSentMs: number, nowMs: number): number | null {
   const pauseMs = backoffMs(progress)
   return pauseMs > 0 && lastSentMs + pauseMs > nowMs ? lastSentMs + pauseMs : null

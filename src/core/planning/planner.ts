@@ -121,7 +121,7 @@ export const NO_REFRESH: RefreshRequest = {
 
 export interface PlannedWindow {
   progress: WindowProgress
-  /** True where an earlier run opened the window. */
+  /** True if an earlier run opened the window. */
   resumes: boolean
   estimate: Estimate | null
 }
@@ -330,7 +330,7 @@ const inReadingOrder = (a: PlannedWindow, b: PlannedWindow): number => {
   return x.kind === 'head' ? (x.fromSec ?? 0) - (y.fromSec ?? 0) : y.toSec - x.toSec
 }
 
-/** True where nothing of the agent was read. An agent that was read and has no conversations is known to have none. */
+/** True if nothing of the agent was read. An agent that was read and has no conversations is known to have none. */
 const isUnknown = (agent: AgentFacts): boolean =>
   agent.density === null && agent.coverage.length === 0 && agent.open.every(({ pages }) => pages === 0)
 

@@ -57,11 +57,11 @@ export function historyPrice(priced: Priced, nowMs: number): string | null {
   return ['reading history.', ...priceLines(priced, nowMs), ...most].join(' ')
 }
 
-/** True where the plan exports and bills stored conversations again: a person must confirm it, whatever the price. */
+/** True if the plan exports and bills stored conversations again: a person must confirm it, whatever the price. */
 export const isBilledAgain = (plan: Plan): boolean =>
   plan.windows.some(({ progress, estimate }) => progress.window.kind === 'full' && (estimate?.sessions.high ?? 0) > 0)
 
-/** True where a person must confirm the plan. */
+/** True if a person must confirm the plan. */
 export const needsConsent = (plan: Plan, includedSessions: number): boolean =>
   isBilledAgain(plan) || takesMostOfQuota(plan, includedSessions)
 
@@ -77,7 +77,7 @@ export const confirmationNeeded = (workspaceId: string, plan: Plan): ConvohouseE
   })
 }
 
-/** True where history or a refresh may use most of the included sessions. */
+/** True if history or a refresh may use most of the included sessions. */
 export function takesMostOfQuota(plan: Plan, includedSessions: number): boolean {
   const refreshes = plan.windows.some(({ progress }) => progress.window.kind === 'refresh')
   return (plan.firstBackfills > 0 || refreshes) && plan.total.sessions.high > includedSessions / 2

@@ -35,7 +35,7 @@ export interface RereadOptions {
   /** Sessions that re-reads may still bill in this period. */
   budgetSessions: number
   maxPage: number
-  /** True where rows have appeared late: then any range may hide one, even a range that skipped nothing. */
+  /** True if rows have appeared late: then any range may hide one, even a range that skipped nothing. */
   late: boolean
 }
 

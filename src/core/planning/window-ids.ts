@@ -4,7 +4,7 @@ import type { PageFacts, WindowProgress } from './windows.ts'
 /** Maximum number of pages per window that request ids once more; such pages bill nothing. */
 const MAX_PAGES_AGAIN = 16
 
-/** True where all ids have been requested, and only ids to be requested once more are left. */
+/** True if all ids have been requested, and only ids to be requested once more are left. */
 export const isReaskingIds = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
 
 /** Returns the ids to request next, in order. */

@@ -83,7 +83,7 @@ function endedAtLast(progress: WindowProgress): WindowProgress {
   return { ...progress, done: true, holes: cover(holes, { from: reachedBy(progress) + 1, to: window.toSec }) }
 }
 
-/** True where the window has seconds behind its last landed conversation. */
+/** True if the window has seconds behind its last landed conversation. */
 function isFollowedBySeconds({ window, lastTsMs }: WindowProgress): boolean {
   const last = secondWithin(window, lastTsMs)
   return last !== null && last !== readingOrder(window).end
@@ -126,7 +126,7 @@ function withGap(
 const isBehind = ({ generation, sequence }: WindowProgress, page: PageFacts): boolean =>
   page.generation < generation || (page.generation === generation && page.sequence < sequence)
 
-/** True where no page is missing between a window's progress and that page. */
+/** True if no page is missing between a window's progress and that page. */
 export function isNextPage(progress: WindowProgress, page: PageFacts): boolean {
   if (progress.adrift || isBehind(progress, page)) return false
   if (page.generation === progress.generation)
@@ -143,7 +143,7 @@ const secondsTo = (progress: WindowProgress, ms: number): number =>
 
 const between = (a: number, b: number): Interval => (a < b ? { from: a, to: b } : { from: b, to: a })
 
-/** True where a page begins before the window's position or ends before its own beginning: the vendor ignored the requested order. */
+/** True if a page begins before the window's position or ends before its own beginning: the vendor ignored the requested order. */
 function isDisordered(progress: WindowProgress, { sequence, beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
   const { window, disordered = false } = progress
   const { start, step } = readingOrder(window)

@@ -122,7 +122,7 @@ export interface PageFacts {
   ids?: string
   /** Number of records without a usable `ts` or `ID`; absent: none. */
   undated?: number
-  /** True where the page has dated records and none lies in the window, or where the vendor says that it answers another query. */
+  /** True if the page has dated records and none lies in the window, or where the vendor says that it answers another query. */
   outOfRange?: true
   /** The limit of pages after earlier failures. */
   cap?: PageCap

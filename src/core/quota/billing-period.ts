@@ -195,7 +195,7 @@ export const grantedPeriod = (quota: QuotaState, allowedPacks: number): GrantedP
   allowedPacks,
 })
 
-/** False where a report names another period than the lease's, or leaves fewer than `sessions` of it. */
+/** False if a report names another period than the lease's, or leaves fewer than `sessions` of it. */
 export function fitsReport(period: GrantedPeriod, usage: ReportedUsage, sessions: number): boolean {
   const { key, allowedPacks } = period
   if (key !== null && usage.periodKey !== null && usage.periodKey !== key) return false

@@ -102,6 +102,6 @@ export const sanitizeAnswer = <
 /** Statuses below 500 for which the same request may succeed later: timeout, too early, too many. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** True where the vendor failed, or did not answer (null): the same request may be answered later. */
+/** True if the vendor failed, or did not answer (null): the same request may be answered later. */
 export const isVendorFailure = (status: number | null): boolean =>
   status === null || status >= 500 || RETRYABLE_STATUSES.has(status)

@@ -41,7 +41,7 @@ const sumOf = (requests: readonly OwnRequest[]): number => requests.reduce((sum,
 const lagAt = ({ lag }: UsageAccount, nowMs: number): UsageAccount['lag'] =>
   lag && nowMs - lag.seenAtMs < LAG_EXPIRES_MS ? lag : null
 
-/** Returns the newest requests that together billed the `missing` sessions, newest first; null where all of them billed fewer. */
+/** Returns the newest requests that together billed the `missing` sessions, newest first; null if all of them billed fewer. */
 function requestsLacking(before: readonly OwnRequest[], missing: number): OwnRequest[] | null {
   const found: OwnRequest[] = []
   for (const request of before.toReversed()) {
@@ -120,7 +120,7 @@ export function possibleSessions(account: UsageAccount): number {
   return newest.usedSessions + sumOf(recent.filter(mayLack(account, lag, newest.sentAtMs)))
 }
 
-/** True where a report requested at `sentAtMs` includes all that was billed until `sinceMs`, given the observed lag. */
+/** True if a report requested at `sentAtMs` includes all that was billed until `sinceMs`, given the observed lag. */
 export function isComplete(account: UsageAccount, sentAtMs: number, sinceMs: number): boolean {
   if (sentAtMs < sinceMs) return false
   const lag = lagAt(account, sentAtMs)

@@ -1,5 +1,5 @@
-// Drains the spool: appends sealed segments to the archive, which gives each event an address, applies the events to the tables, and
-// removes the segments. A segment that a kill left archived or applied is applied again, which changes nothing.
+// Drains the spool: appends sealed segments to the archive, which gives each event an address, applies the events to the
+// tables, and removes the segments. If a kill left a segment archived or applied, it is applied again, which changes nothing.
 
 import { relative } from 'node:path'
 import type { DrainOutcome, IngestSteps } from '../../../workflows/steps.ts'
@@ -31,10 +31,10 @@ export interface DrainContext extends EventContext {
 
 /** Segments per drain. */
 const SEGMENTS = 100
-/** Limits of one transaction. A replay has larger ones, because nobody waits for its rows: most statements cost the same for any batch. */
+/** Limits of one transaction. A replay uses larger ones, since nobody waits for its rows: most statements cost the same. */
 const BATCH = { count: 1_000, bytes: 4 * 1024 * 1024 }
 const REPLAY_BATCH = { count: 5_000, bytes: 32 * 1024 * 1024 }
-/** Bytes of segments that are archived with one sync; a segment may be larger. */
+/** Maximum number of bytes that are archived with one sync, unless a single segment is larger. */
 const ARCHIVED_BYTES = 8 * 1024 * 1024
 
 /** Applies events in batches. */
@@ -68,10 +68,10 @@ const addressed = (event: SpoolEvent, { file, offset }: EventAddress): SpooledEv
   offset,
 })
 
-/** A sealed segment as it was read. */
+/** A sealed segment with its content. */
 type Read = SegmentReading & { segment: string; bytes: Buffer }
 
-/** Reads a segment. @throws HOME_UNUSABLE where it cannot be read at all */
+/** Reads a segment. @throws HOME_UNUSABLE if it cannot be read at all */
 async function readSealed(segment: string): Promise<Read> {
   const reading = await readSegment(segment)
   if (reading.torn.length + reading.damaged.length > 0) await keepDamaged(segment)
@@ -104,25 +104,25 @@ async function recordDamaged(draining: DrainContext, recorded: Set<string>): Pro
   }
 }
 
-/** State left by earlier drains. A failing segment does not block the others. */
+/** State of earlier drains. A failing segment does not block the others. */
 interface Leftover {
-  /** Segments whose lines are in the archive; null before the first drain, which finds those that a killed process had archived. */
+  /** Segments whose lines are in the archive. Null before the first drain, which finds those that a killed process had archived. */
   archived: Map<string, EventAddress> | null
-  /** Segments that are applied and not removed. */
+  /** Segments that are applied but not removed. */
   applied: Set<string>
   /** Segments that could not be read. */
   unreadable: Set<string>
-  /** The day of the last drain: on a later one, the archive has a day to compress. */
+  /** The day of the last drain. The first drain of a later day compresses the archive's past days. */
   day: number | null
 }
 
 const noLeftover = (): Leftover => ({ archived: null, applied: new Set(), unreadable: new Set(), day: null })
 
 interface DrainOptions {
-  /** The machine's clock, comparable with file times. */
+  /** Time of the machine's clock, comparable with file times. */
   machineMs: number
   left: Leftover
-  /** Retry segments that failed before. */
+  /** True to retry segments that failed before. */
   retries: boolean
   /** Called when there are events to apply. */
   found?: () => void
@@ -153,7 +153,7 @@ async function readNext(
   return reads
 }
 
-/** Removes applied segments, also where the drain failed: on a full disk that makes room for the archive. */
+/** Removes applied segments, even if the drain failed: on a full disk this frees space for the archive. */
 async function removeApplied(left: Leftover): Promise<void> {
   const segments = [...left.applied].sort()
   await removeSegments(segments)
@@ -202,9 +202,9 @@ async function drainSpool(draining: DrainContext, options: DrainOptions): Promis
 
 export interface SpoolSteps extends IngestSteps {
   failing(): DrainFailure | null
-  /** True where events wait or have arrived within the last seconds: loads should keep their transactions short. */
+  /** True if events wait or have arrived within the last seconds, so that loads should keep their transactions short. */
   eventsCome(): boolean
-  /** Events read from the spool so far, and the new ones among them. */
+  /** Counts the events read from the spool so far, and the new ones among them. */
   counts(): { taken: number; applied: number }
 }
 
@@ -262,16 +262,16 @@ export interface DamagedArchive {
 }
 
 /**
- * Applies every event of the spool, for a replay. From a damaged archive file, applies the readable events. Archives the sealed segments and
- * leaves them in place: the warehouse that is replaced may lack their events, and is kept if the replay fails.
- * @throws HOME_UNUSABLE where waiting events cannot be read: they are in no table yet
+ * Applies every event of the spool, for a replay. From a damaged archive file, applies the readable events. Archives the sealed
+ * segments and leaves them in place, since the replaced warehouse may lack their events, and is kept if the replay fails.
+ * @throws HOME_UNUSABLE if waiting events cannot be read: no table has them yet
  */
 export async function applySpool(draining: DrainContext): Promise<{ applied: number; damaged: DamagedArchive[] }> {
   const { home, workspaceId } = draining
   const damaged: DamagedArchive[] = []
   const sealed = await sealedSegments(home, workspaceId)
   const archived = await archivedBefore(home, workspaceId, sealed)
-  // Batches span files: a day of few events would make a transaction of its own.
+  // Batches span files: a day with few events would need a separate transaction.
   const events = async function* () {
     for (const path of await archivedFiles(home, workspaceId)) {
       const file = archiveName(home, path)
@@ -286,12 +286,12 @@ export async function applySpool(draining: DrainContext): Promise<{ applied: num
   return { applied, damaged }
 }
 
-// The current failure to drain a workspace's spool: stored for `status`, and retried with exponential backoff.
+// The current failure to drain a workspace's spool. It is stored for `status`, and retried with exponential backoff.
 
-/** A retry at least every minute, so that freed disk space is used soon. */
+/** Retries at least every minute, so that freed disk space is used soon. */
 const RETRY = { firstMs: SECOND, longestMs: MINUTE }
 
-/** Wait after `attempts` failed attempts, ms. */
+/** Returns the wait after `attempts` failed attempts, ms. */
 export const retryAfterMs = (attempts: number): number =>
   Math.min(RETRY.longestMs, RETRY.firstMs * 2 ** Math.min(attempts - 1, 30))
 
@@ -319,7 +319,7 @@ export class DrainFailures {
     this.now = now
   }
 
-  /** True where nothing fails or the retry is due. */
+  /** True if nothing fails or the retry is due. */
   get isDue(): boolean {
     return this.current === null || this.now() >= this.current.nextMs
   }

@@ -28,7 +28,7 @@ function timesOf(data: readonly unknown[]): number[] {
 
 const isStorable = (record: unknown): boolean => ((record as { ID?: unknown } | null)?.ID ?? null) !== null
 
-/** Ids that were requested and not returned. */
+/** Returns the ids that were requested but not returned. */
 function missingIds(asked: readonly string[] | undefined, data: readonly unknown[]): string[] {
   if (!asked) return []
   const answered = new Set(data.map(record => String((record as { ID?: unknown } | null)?.ID)))
@@ -70,10 +70,10 @@ export function exportHead(
   const usable = envelope.nextCursor !== null && envelope.nextCursor !== query.cursor
   const times = timesOf(envelope.data)
   const asked = query.convoIds?.length ?? query.limit!
-  // The vendor allows fewer conversations per page than were asked for, and returned as many as it allows.
+  // The vendor allows fewer conversations per page than requested, and returned that many.
   const isCut = envelope.limit !== undefined && envelope.limit < asked && envelope.data.length >= envelope.limit
   const undated = envelope.data.length - timesOf(envelope.data.filter(isStorable)).length
-  // The answer to another query is kept, but does not advance this window.
+  // An answer to another query is kept, but does not advance this window.
   const isOutOfRange =
     !query.convoIds &&
     (misread(query, envelope.query) !== null || (times.length > 0 && !times.some(ms => isAskedFor(query, ms))))

@@ -20,11 +20,11 @@ export interface ExportSteps {
   fetchPages(input: FetchInput, call: Call): Promise<LeaseOutcome>
   probe(input: ProbeInput, call: Call): Promise<LeaseAnswers>
   recoverLease(input: FetchInput, call: Call): Promise<LeaseOutcome>
-  /** Until when `lease` (absent: any lease granted by a workflow) may still send requests; null: none may. */
+  /** Returns the time until which `lease` (default: any lease granted by a workflow) may still send requests; null if none may. */
   heldUntilMs(lease?: HeldLease): Promise<number | null>
 }
 
-/** Nothing collects pages here: the process that holds the warehouse lists them from the landing. */
+/** Nothing collects pages here, since the process that holds the warehouse lists them from the landing. */
 const NOBODY = { add: () => {} }
 
 /** Returns the steps that need no warehouse. The leases of one process share the circuit breaker and the server clock. */

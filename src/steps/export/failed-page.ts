@@ -31,9 +31,9 @@ interface FailedPage {
   error: unknown
   /** Sessions that one attempt may have billed. */
   pageSessions: number
-  /** The server's clock, ms. */
+  /** Time of the server's clock, ms. */
   nowMs: number
-  /** Requests an empty window of the agent, which bills nothing. @throws the vendor's refusal; HOUR_SPENT where the lease has no request left */
+  /** Requests an empty window of the agent, which bills nothing. @throws the vendor's refusal; HOUR_SPENT if the lease has no request left */
   requestEmptyWindow: () => Promise<ExportAnswer>
   /** Lands a page without conversations as the window's next one. */
   land: (page: EmptyPage) => Promise<WindowProgress>
@@ -41,11 +41,11 @@ interface FailedPage {
 
 interface Past {
   progress: WindowProgress
-  /** The error to report; absent where the window continues. */
+  /** The error to report; omitted if the window continues. */
   failure?: unknown
 }
 
-/** Returns the answer to a request that brought no conversation. `scanned`: 0 says that the vendor does not have the id. */
+/** Returns the answer to a request that returned no conversation. `scanned` is 0 if the vendor does not have the id. */
 const emptyAnswer = (exchange: Exchange, scanned: number | null): ExportAnswer => ({
   exchange,
   invalidUtf8: false,
@@ -71,7 +71,7 @@ const failureOf = ({ error, query, progress, pageSessions, nowMs }: FailedPage):
   return { code, what: message, limit, billedUpTo: attempts * pageSessions, atMs: nowMs }
 }
 
-/** True for errors that may concern this page alone. Nothing was sent, 401, 403, 404 and 429 never do. */
+/** True for errors that may affect this page alone. Unsent requests, 401, 403, 404 and 429 never do. */
 function mayConcernPage(error: unknown): error is VendorError {
   if (!(error instanceof VendorError) || error.facts.unsent === true) return false
   if (isCode(error, 'API_PROTOCOL')) return error.facts.status === 200
@@ -82,7 +82,7 @@ function mayConcernPage(error: unknown): error is VendorError {
 export async function recoverFailedPage(failed: FailedPage): Promise<Past> {
   const { progress, query, error } = failed
   if (isById(progress.window.kind) && isCode(error, 'API_NOT_FOUND', 'API_BAD_REQUEST')) return pastRefusedIds(failed)
-  // Without the cursor, the next request shows whether the agent is refused, too.
+  // The next request, without the cursor, shows whether the agent is refused, too.
   if (query.cursor !== undefined && isCode(error, 'API_BAD_REQUEST', 'API_NOT_FOUND', 'API_FORBIDDEN'))
     return pastRefusedCursor(failed)
   if (!mayConcernPage(error)) return { progress, failure: error }
@@ -107,7 +107,7 @@ export async function recoverFailedPage(failed: FailedPage): Promise<Past> {
   }
   const smaller = withSmaller(failed, true)
   if (smaller) return { progress: smaller }
-  // As long as none of several ids was answered, the vendor may fail all of them, for a while.
+  // While none of several ids has been answered, the vendor may be failing all of them temporarily.
   const mayBeAll = (progress.window.ids?.length ?? 0) > 1 && progress.returned === 0
   if (mayBeAll && !isComplete(error)) return { progress, failure: selectionFails(error.message) }
   return { progress: await landUnread(failed, answer) }
@@ -116,14 +116,14 @@ export async function recoverFailedPage(failed: FailedPage): Promise<Past> {
 const isComplete = ({ code, facts, exchange }: VendorError): boolean =>
   exchange?.status === 200 && facts.reason === undefined && (code === 'API_NOT_JSON' || code === 'API_PROTOCOL')
 
-/** Returns the window with a smaller next page; null where the page was of one conversation. */
+/** Returns the window with a smaller next page; null if the page was of one conversation. */
 function withSmaller(failed: FailedPage, isNew: boolean): WindowProgress | null {
   const { progress, query } = failed
   if (!query.convoIds) return withSmallerPages(progress, failureOf(failed), isNew)
   return query.convoIds.length > 1 ? withFewerIds(progress, query.convoIds.length) : null
 }
 
-/** Returns the failure of a window by id: its ids are requested again by the next sync. */
+/** Returns the failure of a window by id. The next sync requests its ids again. */
 export const selectionFails = (why: string): ConvohouseError =>
   new ConvohouseError('API_PROTOCOL', { what: `Conversations could not be requested by their IDs: ${why}` })
 

@@ -1,5 +1,5 @@
-// Fetches a window under a lease, page by page from its frontier. Each page is durable before the next one is requested, so a kill costs at
-// most the request in flight.
+// Fetches a window under a lease, page by page from its frontier. Each page is durable before the next request, so a
+// kill costs at most the request in flight.
 
 import type { Failure, LeaseAnswers, LeaseOutcome } from '../../../workflows/steps.ts'
 import { emptyNotes } from '../../catalog/inspection/inspect.ts'
@@ -37,7 +37,7 @@ export interface Fetching extends FetchDependencies {
   run: string
 }
 
-/** What one lease has used so far. */
+/** Requests and sessions that one lease has used so far. */
 interface Used {
   requests: number
   sessions: number
@@ -59,7 +59,7 @@ async function logAnswer(
   await fetching.leaseLog.append({ kind: 'request', lease: grant.lease, agentId, error, ...answer })
 }
 
-/** Logs failed attempts at once. The attempt that succeeds is logged later, with the sessions that it billed. */
+/** Logs failed attempts immediately. The attempt that succeeds is logged later, with the sessions that it billed. */
 function observer(
   fetching: Fetching,
   grant: Grant,
@@ -95,7 +95,7 @@ function observer(
   }
 }
 
-/** True while the lease may make another request, whatever the request bills. */
+/** True while the lease may make another request, regardless of what the request bills. */
 const mayRequest = (fetching: Fetching, grant: Grant, used: Used, trips: number): boolean =>
   used.requests < grant.requests &&
   fetching.now() < grant.deadlineMs &&
@@ -103,7 +103,7 @@ const mayRequest = (fetching: Fetching, grant: Grant, used: Used, trips: number)
   !fetching.stopping?.aborted &&
   fetching.breaker.trips() === trips
 
-/** The spare requests of the lease are left for a page that fails: one to repeat it, and one for an empty window. */
+/** True while the lease may request a page. Two requests are spared for a failing page: its repetition and an empty window. */
 const mayRequestPage = (fetching: Fetching, grant: Grant, used: Used, trips: number, attempt = 1): boolean =>
   used.sessions + grant.pageSessions <= grant.sessions &&
   used.requests < Math.max(1, grant.requests - (attempt === 1 ? SPARE_REQUESTS : 1)) &&
@@ -115,10 +115,10 @@ async function keepBytes(fetching: Fetching, agentId: string, error: unknown): P
   await fetching.landing.landFailed({ atMs: exchange.sentAtMs, agentId, status: exchange.status, body: exchange.body })
 }
 
-/** True for a 200 that cannot be read: it may hold billed conversations, so its bytes are kept. */
+/** True for a 200 that cannot be read: it may contain billed conversations, so its bytes are kept. */
 const mayBeBilled = (error: unknown): boolean => error instanceof VendorError && error.exchange?.status === 200
 
-/** Returns the failure of a lease; null where the lease only ran out of requests. */
+/** Returns the failure of a lease; null if the lease only ran out of requests. */
 function leaseFailure(fetching: Fetching, error: unknown): Failure | null {
   if (isCode(error, 'HOUR_SPENT')) return null
   const failure = failureOf(error)
@@ -150,14 +150,14 @@ async function landPage(
   fetching.clock.observe(answer.exchange)
   const head = exportHead(fetching, { ...page, grant })
   const received = answerOf(answer)
-  // After an answer that contradicts what leases know of the quota, the governor decides.
+  // After an answer that contradicts the leases' knowledge of the quota, the governor decides.
   if (received.usage && !fitsReport(grant.period, received.usage, grant.pageSessions)) fetching.breaker.trip()
-  // Waits for both: when one fails, the other must not continue in the background.
+  // Waits for both, since neither may continue in the background after the other fails.
   const [landed, written] = await Promise.allSettled([
     fetching.landing.land(head, answer.exchange.body),
     logAnswer(fetching, grant, agentId, received, null),
   ])
-  // Counted first: the page is billed even if it could not land.
+  // Counted first, because the page is billed even if it could not land.
   used.answers.push(received)
   used.sessions += received.billed ?? received.returned
   if (landed.status === 'rejected') throw landed.reason
@@ -168,9 +168,9 @@ async function landPage(
 }
 
 /**
- * Logs the lease before its first request, and its end after the last one. An error of `work` leaves the lease without an end. A workflow
- * that gives up a lease checks the log afterwards: a lease that is not in the log yet is never used. If the end cannot be logged, the
- * outcome says so and keeps the answers, which are billed.
+ * Logs the lease before its first request, and its end after the last one. An error of `work` leaves the lease without
+ * an end. A workflow that gives up a lease checks the log afterwards: a lease that is not in the log yet is never used.
+ * If the end cannot be logged, the outcome says so and keeps the answers, which are billed.
  */
 async function underLease<T extends LeaseAnswers>(
   fetching: Fetching,
@@ -209,8 +209,8 @@ export function fetchPages(fetching: Fetching, start: WindowProgress, grant: Gra
 }
 
 /**
- * Skips pages that have landed already: those of another runner, and those behind a missing page. If a landed page answers another query,
- * its generation ends, and the next generation continues from the window's progress.
+ * Skips pages that have already landed, such as those of another runner and those behind a missing page. If a landed
+ * page answers another query, its generation ends, and the next generation continues from the window's progress.
  */
 export async function pastLanded(fetching: Fetching, start: WindowProgress, grant: Grant): Promise<WindowProgress> {
   let progress = start
@@ -229,7 +229,7 @@ export async function pastLanded(fetching: Fetching, start: WindowProgress, gran
   return progress
 }
 
-/** Lands a page whose request is in the lease log already. */
+/** Lands a page whose request is already in the lease log. */
 async function landLogged(
   fetching: Fetching,
   grant: Grant,
@@ -241,15 +241,15 @@ async function landLogged(
 }
 
 /**
- * One millisecond of a day in 2001: before any conversation, in whichever unit the vendor reads it. The answer reports the usage and bills
- * nothing. Answers may be cached by their address, so each request is for another millisecond.
+ * Returns a query for one millisecond of a day in 2001, before any conversation in any unit. The answer reports the
+ * usage and bills nothing. Answers may be cached by address, so each request uses another millisecond.
  */
 function emptyWindow(request: string): WindowQuery {
   const atMs = EARLIEST_MS + [...request].reduce((hash, char) => (hash * 31 + char.charCodeAt(0)) % DAY, 0)
   return { sort: 'asc', limit: 1, fromTs: atMs, toTs: atMs }
 }
 
-/** Requests the empty window of an agent under a lease. @throws the vendor's refusal; HOUR_SPENT where the lease has no request left */
+/** Requests the empty window of an agent under a lease. @throws the vendor's refusal; HOUR_SPENT if the lease has no request left */
 async function requestEmptyWindow(
   fetching: Fetching,
   agentId: string,
@@ -285,7 +285,7 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
   const used: Used = { requests: 0, sessions: 0, answers: [] }
   const trips = fetching.breaker.trips()
   const mayContinue = () => mayRequestPage(fetching, grant, used, trips)
-  // What a gap holds was requested before: a page that fails there is not repeated.
+  // A gap was already requested before, so a page that fails there is not repeated.
   const mayAttempt = (attempt: number) =>
     mayRequestPage(fetching, grant, used, trips, attempt) && (attempt === 1 || !given.window.gap)
   const attempts = observer(fetching, grant, agentId, used, mayAttempt)
@@ -304,7 +304,7 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
     } catch (error) {
       if (mayBeBilled(error)) await keepBytes(fetching, agentId, error)
       progress = next.progress
-      // Another request has failed since then, so this one was not repeated: it shows nothing about its page or its agent.
+      // Another request has failed since then, so this one was not repeated and shows nothing about its page or agent.
       if (fetching.breaker.trips() !== trips && isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT')) return
       const past = await recoverFailedPage({
         progress: next.progress,
@@ -377,8 +377,8 @@ async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant
 }
 
 /**
- * The vendor no longer has an agent: lands the refusal of its export as a page without the answer's content, so that a replay marks the
- * agent as missing too. @throws HOME_UNUSABLE
+ * Lands the refusal of an agent's export as a page without the answer's content: the vendor no longer has the agent,
+ * and a replay must mark it as missing, too. @throws HOME_UNUSABLE
  */
 export async function landGone(fetching: Landing, agentId: string, { exchange }: VendorError): Promise<void> {
   const { clock, landing, pending } = fetching

@@ -1,6 +1,6 @@
-// Recovers leases whose worker was killed or is presumed dead. A worker sends no request after it has logged the lease's end or after the
-// deadline, so landing and lease log are complete once deadline and request timeout have passed. A lease that names its process is over when
-// that process has ended.
+// Recovers leases whose worker was killed or is presumed dead. A worker sends no request after it has logged the
+// lease's end or after the deadline, so landing and lease log are complete once deadline and request timeout have
+// passed. A lease that names its process is over once that process has ended.
 import { hostname } from 'node:os'
 import type { HeldLease } from '../../../workflows/lost-lease.ts'
 import type { LeaseOutcome } from '../../../workflows/steps.ts'
@@ -38,7 +38,7 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
   const ended = entries.some(entry => entry.kind === 'end')
   if (began && !ended) {
     const atMs = fetching.now()
-    // Without a connection for the newest attempt, none was in flight.
+    // If the newest attempt had no connection, no request was in flight.
     if (answers.filter(({ unsent }) => !unsent).length < grant.requests && !answers.at(-1)?.unsent) {
       const answer = unobservedAnswer(atMs)
       answers.push(answer)
@@ -56,10 +56,10 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
   }
 }
 
-/** Names this process in the leases that it uses: `HOST/PID/ID`. */
+/** Returns the name of this process in the leases that it uses: `HOST/PID/ID`. */
 export const holderOf = (id: string): string => `${hostname()}/${process.pid}/${id}`
 
-/** True where the process that held the lease has ended for certain: only a process of this host can be looked up. */
+/** True if the process that held the lease has certainly ended: only processes of this host can be looked up. */
 function isDead({ holder }: LeaseGranted, own: string | undefined): boolean {
   if (holder === undefined || holder === own) return false
   const [host, pid] = holder.split('/')
@@ -73,8 +73,8 @@ function isDead({ holder }: LeaseGranted, own: string | undefined): boolean {
 }
 
 /**
- * Until when leases of workflows, such as a terminated one, may still send requests; null where none may.
- * Valid only in the process that holds the warehouse. `graceMs`: request timeout.
+ * Returns the time until which leases of workflows, such as a terminated one, may still send requests; null if none
+ * may. Valid only in the process that holds the warehouse. `graceMs`: request timeout.
  */
 export async function heldUntilMs(
   { leaseLog, now, settings, holder }: LeaseReader,
@@ -94,7 +94,7 @@ export async function heldUntilMs(
   return lastMs > now() ? lastMs : null
 }
 
-/** Returns the same for one lease that was given up. A lease that is not in the log never starts, because its worker first checks that it is held. */
+/** Returns the same for one lease that was given up. A lease that is not in the log never starts: its worker checks first. */
 export async function leaseHeldUntilMs(
   reading: LeaseReader,
   lease: HeldLease,

@@ -21,17 +21,17 @@ interface ListedAgents {
   agents: ListedAgent[]
   /** Ids that no URL can carry. */
   unusable: string[]
-  /** Why the listing may be incomplete; null where it is known to be complete. */
+  /** Reason why the listing may be incomplete; null if it is known to be complete. */
   cutOff: CutOff | null
 }
 
 interface Fetched extends ListedAgents {
   pages: ResourcePage[]
-  /** Equal for two listings with the same content. */
+  /** Digest that two listings with the same content share. */
   digest: string
 }
 
-/** Lists the agents, and lands the listing if it holds anything new. */
+/** Lists the agents, and lands the listing if it contains anything new. */
 export async function listAgents(fetching: Planning): Promise<ListedAgents> {
   const { agents: listed, unusable, cutOff, digest, pages } = await fetchListing(fetching, fetching.clock)
   const isNew = digest !== (await landedDigest(fetching)) || (await areBack(fetching, listed))
@@ -62,8 +62,8 @@ async function fetchListing(
       ...withoutRepeats(page, { seen, starred }),
     }
   })
-  // The digest includes completeness: a complete listing shows more than an incomplete one of the same agents. It includes the catalog's
-  // version, so that an upgrade that reads more of an agent fills its columns with the next listing.
+  // The digest includes completeness, since a complete listing shows more than an incomplete one of the same agents. It
+  // includes the catalog's version, so that after an upgrade the next listing fills new columns.
   const reported = [...(cutOff ? [cutOff.issue] : []), ...(starred ? ['starred', ...[...starred].sort()] : [])]
   const digest = sha256([CATALOG_VERSION, ...seen, ...reported].join('\n')).slice(0, 16)
   return { pages, agents: [...listed.values()], unusable: [...unusable], digest, cutOff }
@@ -71,7 +71,7 @@ async function fetchListing(
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** The ids in the lists of starred agents of all pages; null if no page has one. */
+/** Returns the ids in the lists of starred agents of all pages; null if no page has one. */
 function starredIn(pages: ResourceListing['pages']): Set<string> | null {
   const lists = pages.flatMap(({ answer }) => {
     const ids = starredIdsIn(answer.parsed)
@@ -80,7 +80,7 @@ function starredIn(pages: ResourceListing['pages']): Set<string> | null {
   return lists.length > 0 ? new Set(lists.flat()) : null
 }
 
-/** A path inside an entry of a listing. */
+/** Matches a path inside an entry of a listing. */
 const IN_ENTRY = /^(\w+\[\d+\])\./
 
 /**
@@ -125,7 +125,7 @@ async function landedDigest(dependencies: Pick<StepsDependencies, 'landing'>): P
   return listings.at(-1)?.window.split('-').at(-1) ?? null
 }
 
-/** True where a listed agent is marked as gone, or a pending refusal is about to mark it: then the listing lands although it is unchanged. */
+/** True if a listed agent is marked as gone, or a pending refusal is about to mark it: the listing then lands although it is unchanged. */
 async function areBack({ facts, pending }: Planning, listed: readonly ListedAgent[]): Promise<boolean> {
   const ids = new Set(listed.map(({ agentId }) => agentId))
   const waiting = pending.all().flatMap(({ head }) => head.goneAgentId ?? [])

@@ -17,7 +17,7 @@ import type { Pending } from '../pending.ts'
 
 export type ResourceListing = Listing<Paged<ResourceAnswer>>
 
-/** Requests a resource: its single answer, or all of its pages. `ids`: those in its path. @throws as `readListing` */
+/** Requests a resource: its single answer, or all of its pages. `ids` are those in its path. @throws as `readListing` */
 export function fetchResource(
   { vendor, workspaceId, signal }: Pick<FetchDependencies, 'vendor' | 'workspaceId' | 'signal'>,
   resource: DeclaredResource,
@@ -36,11 +36,11 @@ export function fetchResource(
 export interface ResourcePage {
   receipt: Receipt
   body: Buffer
-  /** As sent. */
+  /** The query as sent. */
   query: Readonly<Record<string, string>>
   /** Paths inside records at which secrets were removed. */
   removed: readonly string[]
-  /** Ids of its records that the listing has in its second list, too; absent where the listing has none. */
+  /** Ids of its records that the listing's second list contains, too; omitted if the listing has none. */
   starredIds?: readonly string[]
 }
 
@@ -53,7 +53,7 @@ export const pagesOf = (resource: DeclaredResource, { pages }: Pick<ResourceList
     removed: droppedPaths.map(path => pathInRecord(resource, path)),
   }))
 
-/** `teams[3].inviteToken` → `inviteToken`. */
+/** Returns the path inside a record: `teams[3].inviteToken` → `inviteToken`. */
 export function pathInRecord({ envelope }: DeclaredResource, path: string): string {
   const [key = '', ...inside] = path.split('.')
   return inside.length > 0 && envelope.includes(key.replace(/\[\d+\]$/, '')) ? inside.join('.') : path
@@ -64,9 +64,9 @@ export interface Landing extends Heading, Pick<FetchDependencies, 'landing' | 'n
 }
 
 /**
- * Lands the pages of one answer as one window, named by the time and `name`. The last page lands first, so the answer is complete once its
- * first page has landed. No page of an answer that may be cut off is marked as the last; the final one holds the reason instead. `gap`: why
- * entries may be missing all the same.
+ * Lands the pages of one answer as one window, named by the time and `name`. The last page lands first, so the answer
+ * is complete once its first page has landed. If an answer may be cut off, none of its pages is marked as the last, and
+ * the final one contains the reason. `gap`: why entries may be missing nevertheless.
  */
 export async function landPages(
   fetching: Landing,
@@ -77,7 +77,7 @@ export async function landPages(
     pages: readonly ResourcePage[]
     cutOff: CutOff | null
     gap?: string | undefined
-    /** Those who answered for a list that unites several. */
+    /** Providers that answered, for a list that unites several. */
     answeredBy?: readonly string[] | null | undefined
   },
 ): Promise<void> {
@@ -105,11 +105,11 @@ export async function landPages(
   for (const [path, head] of landed) pending.add(path, head)
 }
 
-/** Several ids as one; none for a request of the whole workspace. */
+/** Joins several ids into one; null for a request of the whole workspace. */
 const joined = (ids: readonly string[]): string =>
   ids.length === 1 ? ids[0]! : ids.map(id => encodeURIComponent(id)).join('/')
 
-/** Returns the requested id in a page's head: that of the record or its parent, and the agent if the record has an id of its own beside it. */
+/** Returns the requested id in a page's head: that of the record or its parent, with the agent if the record has a separate id. */
 function requestedIdOf(
   { record, ids: own }: DeclaredResource,
   ids: readonly string[],

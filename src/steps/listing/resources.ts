@@ -1,10 +1,10 @@
-// Requests resources by id at the end of a sync, when the loaded rows supply the ids: organizations and their teams, then what belongs to each
-// agent, and what belongs to the workspace. None of these requests is metered.
+// Requests resources by id at the end of a sync, when the loaded rows supply the ids: organizations and their teams,
+// then resources of each agent, and of the workspace. None of these requests is metered.
 //
 //   known ids ──▶ due? ──▶ request ──▶ land ──▶ children that are due ──▶ land ──▶ load
 //
-// The name of the landed page records when an id was last requested, also where the vendor has no such id. A request that fails leaves no
-// page, so the next sync makes it again.
+// The name of the landed page records when an id was last requested, even if the vendor has no such id. A request that
+// fails leaves no page, so the next sync repeats it.
 import type { Failure } from '../../../workflows/steps.ts'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import { withoutBodies } from '../../catalog/resources/crawler-pages.ts'
@@ -29,12 +29,12 @@ import { failureOf } from '../export/fetch.ts'
 import type { ResourceFetching } from '../planning/facts.ts'
 import { fetchResource, landPages, pagesOf, type ResourceListing, windowName } from './resource-pages.ts'
 
-/** Maximum of a resource's ids for which one run makes requests; the next run continues. */
+/** Maximum number of a resource's ids that one run requests; the next run continues. */
 const IDS_PER_RUN = 50
 
 type Requested = DeclaredResource & ResourceById
 
-/** How resources are read that a general request does not read as they are to be landed. */
+/** Functions for resources that a general request cannot read. */
 const OWN_WAY: Partial<Record<Requested['stream'], typeof fetchAuditLog>> = {
   audit_log: fetchAuditLog,
   crawler_pages: fetchCrawlerPage,
@@ -45,13 +45,13 @@ const OWN_WAY: Partial<Record<Requested['stream'], typeof fetchAuditLog>> = {
 interface Due {
   ids: readonly string[]
   resources: Requested[]
-  /** When one of the resources was last requested; -Infinity for never. */
+  /** Time of the last request for one of the resources; -Infinity for never. */
   lastMs: number
 }
 
 /**
- * Requests and lands the resources that are due; their pages are pending when this resolves. Unanswered requests are left to the next run.
- * `only`: names of resources, instead of the configured ones.
+ * Requests and lands the resources that are due; their pages are pending when this resolves. The next run repeats
+ * unanswered requests. `only`: names of resources, instead of the configured ones.
  * @returns the first failure, apart from refusals of single requests (400)
  * @throws HOME_UNUSABLE
  */
@@ -69,7 +69,7 @@ export async function fetchResources(fetching: ResourceFetching, only?: readonly
 }
 
 /**
- * Returns the number of requests that a sync of these agents would make now, at least: lists may have several pages.
+ * Returns the minimum number of requests that a sync of these agents would make now; lists may have several pages.
  * Agents that are not stored yet count, too.
  */
 export async function countDue(
@@ -90,18 +90,18 @@ export async function countDue(
   return requests
 }
 
-/** Those of the resources that the request chooses, or the configuration. */
+/** Returns the resources that the request chooses, or else the configuration. */
 const chosen = <R extends Requested>(
   { settings }: ResourceFetching,
   resources: R[],
   only: readonly string[] | undefined,
 ): R[] => resources.filter(({ stream }) => (only ?? settings.resources).includes(stream))
 
-/** Those whose requests this run makes: if not all fit, those whose last request is longest ago. */
+/** Returns those that this run requests: if not all fit, those with the oldest last request. */
 const longestWaiting = (due: Due[]): Due[] =>
   due.length <= IDS_PER_RUN ? due : due.sort((a, b) => a.lastMs - b.lastMs).slice(0, IDS_PER_RUN)
 
-/** Requests the resources of one id in turn. An id that the vendor does not have, or refuses, has no children either. */
+/** Requests the resources of one id in turn. If the vendor lacks or refuses an id, its children are not requested. */
 async function fetchById(fetching: ResourceFetching, { ids, resources }: Due, failed: FailedRequests): Promise<void> {
   for (const resource of resources) {
     const isFound = !failed.isGivenUp(resource) && (await fetchOne(fetching, { ids, resource }, failed))
@@ -109,7 +109,7 @@ async function fetchById(fetching: ResourceFetching, { ids, resources }: Due, fa
   }
 }
 
-/** Requests and lands one resource. @returns whether the vendor has it */
+/** Requests and lands one resource. @returns true if the vendor has it */
 async function fetchOne(
   fetching: ResourceFetching,
   { ids, resource }: { ids: readonly string[]; resource: Requested },
@@ -160,7 +160,7 @@ async function dueIds(
   const isOwnLeftOut = isById(resource) && !streams.some(({ stream }) => stream === resource.stream)
   const due = ids.map(known => {
     const own = streams.filter(stream => stream.stream === resource.stream && isDue(stream, known))
-    // An id that no listing has returned may not exist: its children are requested only together with its own record, if that is requested.
+    // An id that no listing has returned may not exist: its children are requested only together with its own record.
     const mayHaveChildren = own.length > 0 || known.isListed || isOwnLeftOut
     const children = streams.filter(
       stream => stream.stream !== resource.stream && mayHaveChildren && isDue(stream, known),
@@ -175,7 +175,7 @@ async function dueIds(
   ]
 }
 
-/** Ids from the configuration and the tables that a URL can carry. */
+/** Returns the ids from the configuration and the tables that a URL can carry. */
 async function usableIds(
   { warehouse, workspaceId, settings }: ResourceFetching,
   resource: DeclaredResource,
@@ -229,7 +229,7 @@ async function fetchAuditLog(
   })
 }
 
-/** Null where the vendor does not have the agent. */
+/** Parses a page of the log; null if the vendor does not have the agent. */
 function logPage({ envelope, parsed }: Answer): LogPage | null {
   if (envelope === null) return null
   const { nextCursorTs } = parsed as { nextCursorTs?: unknown }
@@ -251,7 +251,7 @@ async function fetchVoices(
   return { ...listing, cutOff: { issue: CHANGED, detail: CHANGED } }
 }
 
-/** Lands the providers of a list of voices. What is stored about a provider's earlier answers is kept. */
+/** Lands the providers of a list of voices. A provider's earlier answers stay stored. */
 async function landProviders(fetching: ResourceFetching, { pages }: ResourceListing): Promise<void> {
   const { receipt, parsed, query } = pages[0]!.answer
   const stored = await storedProviders(fetching.warehouse.writer, fetching.workspaceId)
@@ -278,21 +278,21 @@ async function landProviders(fetching: ResourceFetching, { pages }: ResourceList
   })
 }
 
-/** A run stops requesting a resource after so many failures in a row. */
+/** A run stops requesting a resource after this many consecutive failures. */
 const MAX_FAILURES = 3
 
 const ENDS_ALL: readonly ErrorCode[] = ['INTERRUPTED', 'API_UNAUTHORIZED', 'API_RATE_LIMITED']
 
-/** Counts the failures of a run's requests: when a resource is given up, and when the run makes no more requests. */
+/** Counts a run's failed requests, to decide when to give up a resource or the whole run. */
 class FailedRequests {
-  /** The first failure that the user should know. */
+  /** The first failure that the user should know about. */
   first: Failure | null = null
-  /** True where the run makes no more requests. */
+  /** True if the run makes no more requests. */
   isOver = false
   private readonly inARow = new Map<string, number>()
   private isUnanswered = false
 
-  /** True where the run makes no more requests for this resource. */
+  /** True if the run makes no more requests for this resource. */
   isGivenUp({ stream }: DeclaredResource): boolean {
     return (this.inARow.get(stream) ?? 0) >= MAX_FAILURES
   }
@@ -317,8 +317,8 @@ class FailedRequests {
 }
 
 /**
- * True for a refusal of this id alone. A 404 without the vendor's error body concerns all ids: the endpoint may be missing. A 403 concerns one
- * where ids come from other records: they may belong to another workspace.
+ * True for a refusal of this id alone. A 404 without the vendor's error body affects all ids, since the endpoint may be
+ * missing. A 403 affects one if ids come from other records, since they may belong to another workspace.
  */
 const concernsOneId = (resource: DeclaredResource, error: VendorError): boolean =>
   (['API_BAD_REQUEST', 'API_PROTOCOL'].includes(error.code) && error.facts.status !== 404) ||

@@ -15,7 +15,7 @@ export interface KnownWindows {
   /** Seconds covered, by agent. */
   coverage: ReadonlyMap<string, Coverage>
   open: readonly WindowProgress[]
-  /** Windows of full exports, finished or not; none of them is in `open`. */
+  /** Windows of full exports, finished or not; `open` contains none of them. */
   full?: readonly WindowProgress[]
   /** Ranges that could not be read. */
   gaps?: readonly Gap[]
@@ -80,7 +80,7 @@ export function withPending(known: KnownWindows, pages: readonly LoadablePage[],
   }
 }
 
-/** One entry for each agent in the plan. */
+/** Returns one entry for each agent in the plan. */
 export function factsOf(options: {
   agents: readonly ListedAgent[]
   windows: KnownWindows
@@ -89,11 +89,11 @@ export function factsOf(options: {
   active: readonly ({ agentId: string } & ActiveConversations)[]
   stored: ReadonlyMap<string, readonly StoredDay[]>
   selected: boolean
-  /** The last second of each agent that may hold a conversation, in the tables. */
+  /** For each agent, the last second that may contain a conversation according to the tables. */
   seenThrough: ReadonlyMap<string, number>
-  /** Agents with landed pages that are not loaded, so that the tables do not tell where their conversations end. */
+  /** Agents with landed pages that are not loaded, so that the tables do not show where their conversations end. */
   unloaded: ReadonlySet<string>
-  /** Until when nothing is requested for an agent, ms. */
+  /** Time until which nothing is requested for an agent, ms. */
   refusedUntilMs: ReadonlyMap<string, number>
 }): AgentFacts[] {
   const { windows, densities, resting } = options

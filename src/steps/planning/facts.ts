@@ -1,5 +1,5 @@
-// What planning needs to know of the loaded pages of one workspace, as a port: the warehouse's queries, bound to a workspace. Pages that have
-// landed and are not loaded are not part of any of them.
+// The port for facts about the loaded pages of one workspace: the warehouse's queries, bound to the workspace. They do
+// not cover landed pages that are not loaded.
 
 import type { Coverage } from '../../core/planning/coverage.ts'
 import type { ClockReading } from '../../core/planning/unpassed-time.ts'
@@ -14,7 +14,7 @@ import * as refresh from '../../warehouse/planning/refresh.ts'
 import type { Fetching } from '../export/fetch.ts'
 import type { Pending } from '../pending.ts'
 
-/** Seconds that have been read. Windows that were opened while the clock was ahead count only as far as they are certain. */
+/** Returns the seconds that have been read. Windows opened while the clock was ahead count only as far as they are certain. */
 async function coverage(
   writer: Writer,
   workspaceId: string,
@@ -68,13 +68,13 @@ export const warehouseFacts = ({ writer }: Pick<Warehouse, 'writer'>, workspaceI
     ]),
   ) as PlanningFacts
 
-/** Planning needs facts about the loaded pages and all pages that are not loaded yet, besides what fetching needs. */
+/** Dependencies of planning: those of fetching, plus facts about loaded pages and all pages that are not loaded yet. */
 export interface Planning extends Fetching {
   facts: PlanningFacts
   pending: Pending
 }
 
-/** Requesting resources by ids needs the tables that hold the ids, besides what planning needs. */
+/** Dependencies of requesting resources by id: those of planning, plus the tables that contain the ids. */
 export interface ResourceFetching extends Planning {
   warehouse: Warehouse
 }

@@ -31,31 +31,31 @@ import { planRefresh } from './refresh.ts'
 
 interface Agents {
   agents: ListedAgent[]
-  /** Ids of agents that answered 404 and are not asked yet. */
+  /** Ids of agents that answered 404 and are not requested yet. */
   resting: ReadonlySet<string>
-  /** Warnings about the listing, as the user sees them. */
+  /** Warnings about the listing, for the user. */
   warnings: string[]
-  /** Why the agents could not be listed. */
+  /** Reason why the agents could not be listed. */
   failure?: Failure
 }
 
 const SHOWN_CHARS = 60
 
-/** Warning about an agent whose id no URL can carry. The id may be any text, so it is quoted and cut. */
+/** Returns the warning about an agent whose id no URL can carry. The id may be any text, so it is quoted and cut. */
 const unusableText = (id: string): string =>
   `Agent ${JSON.stringify(id.slice(0, SHOWN_CHARS))} is not exported: its ID cannot be part of a URL. All other agents are exported.`
 
-/** Warning about a configured organization whose id no URL can carry. */
+/** Returns the warning about a configured organization whose id no URL can carry. */
 const unusableOrganizationText = (id: string): string =>
   `Organization ${JSON.stringify(id.slice(0, SHOWN_CHARS))} is not requested: its ID cannot be part of a URL. Correct it in \`organizations\`, or remove it.`
 
-/** Warning about known agents that the listing lacks. */
+/** Returns the warning about known agents that the listing lacks. */
 function lackingText(lacking: readonly ListedAgent[]): string {
   const shown = lacking.slice(0, 5).map(({ agentId }) => agentId)
   return `The list of agents lacks ${counted(lacking.length, 'known agent')} (${[...shown, ...(lacking.length > 5 ? ['…'] : [])].join(', ')}). They are exported as before: an agent is gone only if its own export says so (404).`
 }
 
-/** Known agents whose last exports answered 404 and which are not due again. One that a listing contains again is due at once. */
+/** Returns known agents whose exports answered 404 and are not due. Agents that are listed again are due at once. */
 function restingAmong(
   known: readonly KnownAgent[],
   listed: readonly ListedAgent[],
@@ -93,7 +93,7 @@ async function agentsNow(fetching: Planning): Promise<Agents> {
       ],
     }
   } catch (error) {
-    // Whatever refuses the list, the exports of known agents may still be answered.
+    // Even if the listing is refused, the exports of known agents may still be answered.
     if (!(error instanceof VendorError) || error.code === 'INTERRUPTED' || known.length === 0) throw error
     const warning = `The agents could not be listed (${error.code}): the sync continues with the agents of the last listing; new agents are missing.`
     const resting = restingAmong(known, [], fetching)
@@ -102,8 +102,8 @@ async function agentsNow(fetching: Planning): Promise<Agents> {
 }
 
 /**
- * Where a single answer reported a new clock offset, makes one more unmetered request: a covered second is never read again, so coverage
- * must not depend on a single answer.
+ * Makes one more unmetered request if a single answer reported a new clock offset: covered seconds are never read
+ * again, so coverage must not depend on one answer.
  */
 async function settleClock({ clock, vendor, workspaceId, signal }: Planning): Promise<void> {
   if (!clock.doubts()) return
@@ -139,7 +139,7 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
   return wanted.length === 0 ? agents : agents.filter(agent => wanted.includes(agent.agentId))
 }
 
-/** Returns the agents that the request selects; resting ones only by name. @throws AGENT_UNKNOWN for an agent that the workspace does not have */
+/** Returns the selected agents; resting agents must be named. @throws AGENT_UNKNOWN for an agent that the workspace does not have */
 async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<Agents> {
   const { agents: all, resting, ...listing } = await agentsNow(fetching)
   const refreshed = (refresh?.ids ?? []).map(([agentId]) => agentId)
@@ -155,10 +155,10 @@ async function knownWindows({ facts, pending }: Planning, clock: ClockReading, n
   return withPending({ coverage, open, gaps, full: await facts.fullWindows() }, pending.all(), clock)
 }
 
-/** Share of the included sessions of a period that requesting gaps again may bill for pages that cannot be read. */
+/** Share of a period's included sessions that requesting gaps again may bill for unreadable pages. */
 const GAPS_SHARE = 0.01
 
-/** Until when nothing is requested for each agent that the vendor refuses, ms. A person's sync requests a refused agent at once, which bills nothing. */
+/** Returns the time until which nothing is requested for refused agents, ms. A person's sync requests them at once, which bills nothing. */
 async function refusedUntilMs({ facts }: Planning, { unattended }: SyncRequest): Promise<Map<string, number>> {
   const left = await facts.leftAgents()
   return new Map(
@@ -168,7 +168,7 @@ async function refusedUntilMs({ facts }: Planning, { unattended }: SyncRequest):
   )
 }
 
-/** The counts of all landed pages, loaded or not. */
+/** Returns the quota by the reported periods and all landed pages, loaded or not. */
 async function quotaNow({ facts, pending }: Planning): Promise<QuotaState> {
   const reported = await facts.reportedPeriods()
   const own = (key: string) =>
@@ -176,7 +176,7 @@ async function quotaNow({ facts, pending }: Planning): Promise<QuotaState> {
   return recoverQuota(reported.map(one => ({ ...one, certainSessions: one.certainSessions + own(one.key) })))
 }
 
-/** Answers that landed and are not loaded, without those that the lease log has: a kill may come between landing and log. */
+/** Returns answers that landed and are not loaded, without those in the lease log: a kill may come between landing and log. */
 function unlogged(pages: readonly LoadablePage[], entries: readonly LeaseEntry[]): LeaseEntry[] {
   const idOf = (agentId: string | null, sentAtMs: number) => `${sentAtMs} ${agentId}`
   const logged = new Set(entries.map(entry => (entry.kind === 'request' ? idOf(entry.agentId, entry.sentAtMs) : null)))
@@ -188,14 +188,14 @@ function unlogged(pages: readonly LoadablePage[], entries: readonly LeaseEntry[]
   })
 }
 
-/** True for an answer that reported the usage of the period. */
+/** True for an answer that reported the period's usage. */
 const reportsUsage = (entry: LeaseEntry): boolean =>
   entry.kind === 'request' &&
   (entry.usage?.billableUsedThisPeriod ?? entry.usage?.billableRemainingThisPeriod ?? null) !== null
 
 /**
- * The lease log of the last hour and its newest usage reports. Since the last of them the log is the only record of billed sessions, so it
- * includes all requests since then, at most those of the longest possible period.
+ * Returns the lease log of the last hour and its newest usage reports. Since the last report the log is the only record
+ * of billed sessions, so it includes all later requests, up to the longest possible period.
  */
 async function recentEntries({ leaseLog, settings }: Planning, nowMs: number): Promise<LeaseEntry[]> {
   const { hourMs } = settings
@@ -224,7 +224,7 @@ async function recoveredGovernor(fetching: Planning, request: SyncRequest): Prom
   }
   const logged = await recentEntries(fetching, nowMs)
   const entries = [...logged, ...unlogged(fetching.pending.all(), logged)].sort((a, b) => momentOf(a) - momentOf(b))
-  // This process holds the warehouse and has waited for leases of other processes.
+  // This process holds the warehouse and has waited for other processes' leases.
   return recoverGovernor(options, entries, { nowMs, holdersDead: true, quota: await quotaNow(fetching) })
 }
 
@@ -233,7 +233,7 @@ function modeOf({ mode, ids, agents }: SyncRequest): PlanOptions['mode'] {
   return mode === 'full' ? { kind: 'full', agents } : { kind: 'incremental' }
 }
 
-/** Returns the flags that continue a full export: any others begin a new one, which bills everything again. */
+/** Returns the flags that continue a full export; other flags would begin a new one, which bills everything again. */
 const flagsOf = ({ agents, fromSec, untilMs }: FullExport): string =>
   [
     ...agents.map(agentId => ` --agent ${agentId}`),
@@ -241,7 +241,7 @@ const flagsOf = ({ agents, fromSec, untilMs }: FullExport): string =>
     ...(untilMs === null ? [] : [` --until ${momentText(untilMs)}`]),
   ].join('')
 
-/** Warnings about unfinished full exports, for a sync that does not continue them. */
+/** Returns warnings about unfinished full exports, for a sync that does not continue them. */
 function unfinishedFulls(
   { full = [] }: KnownWindows,
   { agents, request, droppedMs }: { agents: readonly ListedAgent[]; request: SyncRequest; droppedMs: number | null },
@@ -258,7 +258,7 @@ function unfinishedFulls(
   })
 }
 
-/** Drops the full exports planned up to `untilMs`. The landing records it too, so that a replay into a new warehouse drops them as well. */
+/** Drops the full exports planned up to `untilMs`. The landing records this, so that a replay into a new warehouse drops them too. */
 async function drop({ landing, now, facts }: Planning, run: string, untilMs: number): Promise<void> {
   await landing.noteRun({ run, fullsDroppedMs: untilMs }, now())
   await facts.dropFulls(untilMs)
@@ -276,10 +276,10 @@ export async function prepare(fetching: Planning, request: SyncRequest): Promise
   const unusable = settings.organizations.filter(id => !isSegment(id))
   await settleClock(fetching)
   const warnings = [...ofAgents, ...unusable.map(unusableOrganizationText), ...clockWarnings(fetching.clock)]
-  // If our clock jumps meanwhile, the earlier time is right, or costs a delay.
+  // If our clock jumps in between, the earlier time is either right or only costs a delay.
   const localMs = Math.min(startedMs, fetching.now())
   const nowMs = fetching.clock.passedAt(localMs)
-  // A head window must end before the conversations that the mirror may still lack.
+  // A head window must end before conversations that the mirror may still lack.
   const settleMs = Math.max(settings.settleMs, settings.mirrorLagMs)
   const { quota } = governor
   const since = await facts.periodSinceMs(quota.key)

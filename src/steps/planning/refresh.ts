@@ -10,13 +10,13 @@ import { DAY } from '../../core/time.ts'
 import type { StepsDependencies } from '../dependencies.ts'
 import type { PlanningFacts } from './facts.ts'
 
-/** Maximum of changed conversations that one run refreshes. */
+/** Maximum number of changed conversations that one run refreshes. */
 const MAX_DIRTY_PER_RUN = 5_000
 
 const SAMPLE_EVERY_MS = 7 * DAY
 /** Samples per billing period. */
 const SAMPLES_PER_PERIOD = (PERIOD_DAYS * DAY) / SAMPLE_EVERY_MS
-/** Ranges read again with each sample although nothing suggests that they hide conversations. */
+/** Number of ranges read again with each sample although nothing suggests that they hide conversations. */
 const SAMPLED_RANGES = 5
 
 interface RefreshContext {
@@ -40,7 +40,7 @@ async function namedIds({ dependencies, request }: RefreshContext): Promise<Conv
   return exporting ? without(named, await dependencies.facts.refreshedSince(exporting.sinceMs)) : named
 }
 
-/** Conversations that changed without a new message: all of them, or, once they are skipped, the few that keep measuring. */
+/** Returns conversations that changed without a new message: all, or, once they are skipped, the few that are measured. */
 async function knownIds({ dependencies, nowMs }: RefreshContext) {
   const { facts, settings } = dependencies
   const { quietMs } = settings
@@ -80,7 +80,7 @@ async function sampleIds(asking: RefreshContext, dueMs: number): Promise<Convers
   return facts.randomIds({ readBeforeMs: nowMs - settings.quietMs, count, seed })
 }
 
-/** Ranges to read again, and the sessions that re-reads may still spend: a share of the quota in any 31 days. */
+/** Returns the ranges to read again, and the sessions that re-reads may still spend: a share of the quota in any 31 days. */
 async function rangesToReread(
   { dependencies, includedSessions, nowMs }: RefreshContext,
   sampling: boolean,
@@ -104,7 +104,7 @@ async function rangesToReread(
   return { ranges, budgetSessions: Math.max(0, budget - spent), late }
 }
 
-/** Plans what to export again. `waiting`: number of landed pages that are not loaded. */
+/** Plans which conversations and ranges to export again. `waiting`: number of landed pages that are not loaded. */
 export async function planRefresh(asking: RefreshContext & { waiting: number }): Promise<RefreshRequest> {
   const { dependencies, request, waiting } = asking
   const { settings, facts } = dependencies
