@@ -102,6 +102,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect(stdout).toContain('syncs every 1h, starting now (schedule created)')
     first.process.kill('SIGKILL')
     await first.ended
+    await until(async () => (await there.servers()).length === 0)
     expect((await there.exported()).length).toBeLessThan(truth(there).length / 10)
     const second = there.begin()
     await untilComplete(there, second)

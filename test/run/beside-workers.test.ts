@@ -33,9 +33,19 @@ async function heldLease({ config, sandbox }: SimulatedApp) {
 }
 
 describe('a sync beside an export worker whose warehouse worker was killed', () => {
-  it('says until when it waits at the latest, and exports only then', async () => {
+  it('ends as interrupted if it is stopped while it waits, says until when it waits at the latest, exports only then, and begins as soon as the lease has ended', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
     const { untilMs } = await heldLease(simulated)
+    const stopping = new AbortController()
+    const stopped = syncOnce({
+      ...optionsOf(simulated),
+      stopping: stopping.signal,
+      onProgress: () => stopping.abort(new Error('stop')),
+    })
+    await expect(stopped).rejects.toMatchObject({ code: 'INTERRUPTED' })
+    expect(await simulated.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'interrupted' }])
+    expect(await simulated.served()).toEqual([])
+
     const updates: ProgressUpdate[] = []
     const report = await syncOnce({ ...optionsOf(simulated), onProgress: update => updates.push(update) })
     expect(report).toMatchObject({ outcome: 'done', failures: [] })
@@ -45,31 +55,17 @@ describe('a sync beside an export worker whose warehouse worker was killed', () 
       { heldUntilMs: null },
     ])
     expect(Math.min(...(await simulated.served()).map(({ at }) => at))).toBeGreaterThanOrEqual(untilMs)
-  })
 
-  it('begins as soon as the lease has ended', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
-    const { untilMs, end } = await heldLease(simulated)
+    const next = await heldLease(simulated)
     let begunMs = Number.POSITIVE_INFINITY
     const onProgress = (update: ProgressUpdate) => {
       if (update.kind !== 'planning') return
       if (update.heldUntilMs === null) begunMs = Math.min(begunMs, simulated.clock.now())
-      else void simulated.clock.during(end)
+      else void simulated.clock.during(next.end)
     }
     const synced = simulated.clock.during(() => syncOnce({ ...optionsOf(simulated), onProgress }))
     expect(await synced).toMatchObject({ outcome: 'done' })
-    expect(begunMs).toBeLessThan(untilMs)
-  })
-
-  it('ends as interrupted if it is stopped while it waits', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60 } })
-    await heldLease(simulated)
-    const stopping = new AbortController()
-    const onProgress = () => stopping.abort(new Error('stop'))
-    const stopped = syncOnce({ ...optionsOf(simulated), stopping: stopping.signal, onProgress })
-    await expect(stopped).rejects.toMatchObject({ code: 'INTERRUPTED' })
-    expect(await simulated.rows('SELECT outcome FROM _runs')).toEqual([{ outcome: 'interrupted' }])
-    expect(await simulated.served()).toEqual([])
+    expect(begunMs).toBeLessThan(next.untilMs)
   })
 })
 
@@ -90,7 +86,7 @@ function racedStores({ app, config }: SimulatedApp): SimulatedApp['app'] {
 
 describe('a sync whose pages another process lands a moment earlier', () => {
   it('fails, and its run has every session that its requests billed', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 200 }, settings: { maxPage: 10 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 60 }, settings: { maxPage: 10 } })
     const report = await syncOnce({ ...optionsOf(simulated), app: racedStores(simulated) })
     expect(report!.failures[0]).toMatchObject({ code: 'LANDING_TAKEN' })
     const { billableUsedThisPeriod } = await simulated.usage()

@@ -4,6 +4,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import type { App } from '../../src/app.ts'
 import type { Clock } from '../../src/clock.ts'
+import type { SnapshotTarget } from '../../src/config/targets/snapshot.ts'
 import type { TargetConfig } from '../../src/config/targets.ts'
 import type { Config } from '../../src/config.ts'
 import { ConvohouseError } from '../../src/core/errors.ts'
@@ -48,15 +49,27 @@ function start(targets: TargetConfig[], clock: Clock) {
 }
 
 describe('a process that holds the warehouse', () => {
+  const clock = stillClock()
+  let target: TargetConfig
+
+  /** Publishes to that target once, after the interval. */
+  async function published(to: TargetConfig): Promise<PublicationReport> {
+    clock.pass(SETTINGS.everyMs)
+    const { reports, end } = start([to], clock)
+    await until(async () => reports.length === 1)
+    await end()
+    return reports[0]!
+  }
+
   it('publishes changes once per interval, and reports a failing target once while it goes on with the others', async () => {
-    const clock = stillClock()
     const place = app.workspace()
     const load = async (minute: number) => {
       const page = { records: [{ ID: 'a', userName: `${minute}` }], sentAtMs: SENT_AT_MS + minute * 60_000 }
       await place.load(await landConversations(place.landing, page))
     }
     await load(1)
-    const [broken, target] = [newTarget(app.home, { path: '/proc/no/t.duckdb' }), newTarget(app.home)]
+    target = newTarget(app.home)
+    const broken = newTarget(app.home, { path: '/proc/no/t.duckdb' })
     const { reports, failures, end } = start([broken, target], clock)
     await until(async () => reports.length === 1)
     await load(2)
@@ -76,53 +89,28 @@ describe('a process that holds the warehouse', () => {
     expect(failures.map(([name]) => name)).toEqual([broken.name])
   })
 
-  it('applies a changed policy although nothing else has changed, after the interval', async () => {
-    const clock = stillClock()
-    const target = newTarget(app.home)
-    const before = start([target], clock)
-    await until(async () => before.reports.length === 1)
-    await before.end()
-    clock.pass(SETTINGS.everyMs)
-    const { reports, end } = start([{ ...target, pii: DEFAULT }], clock)
-    await until(async () => reports.length === 1)
-    await end()
-    expect(reports).toMatchObject([{ kind: 'refill', reason: 'other policy' }])
+  it('writes a target from empty where a process with another configuration has published changes, and applies a changed policy although nothing else has changed', async () => {
+    const place = app.workspace()
+    const other = newTarget(app.home)
+    await published(other)
+    expect(await published(target)).toMatchObject({ kind: 'current' })
+    await place.load(await landConversations(place.landing, { records: [{ ID: 'a' }] }))
+    await published(other)
+    expect(await published(target)).toMatchObject({ kind: 'refill', reason: 'trimmed' })
+    expect(await published({ ...target, pii: DEFAULT })).toMatchObject({ kind: 'refill', reason: 'other policy' })
   })
 
   it('tries again after a failure, although nothing changes', async () => {
-    const clock = stillClock()
-    const target = newTarget(app.home)
-    const first = start([target], clock)
-    await until(async () => first.reports.length === 1)
-    await first.end()
-    await writeFile(target.path, 'precious')
+    const { path } = target as SnapshotTarget
+    await writeFile(path, 'precious')
     clock.pass(SETTINGS.everyMs)
     const next = start([target], clock)
     await until(async () => next.failures.length === 1)
-    await rm(target.path)
+    await rm(path)
     clock.pass(SETTINGS.everyMs)
     await until(async () => next.reports.length === 1)
     await next.end()
     expect(next.failures.at(-1)).toEqual([target.name, null])
-  })
-
-  it('writes a target from empty where a process with another configuration has published changes meanwhile', async () => {
-    const clock = stillClock()
-    const place = app.workspace()
-    const [own, other] = [newTarget(app.home), newTarget(app.home)]
-    const published = async (target: TargetConfig) => {
-      clock.pass(SETTINGS.everyMs)
-      const { reports, end } = start([target], clock)
-      await until(async () => reports.length === 1)
-      await end()
-      return reports[0]
-    }
-    await published(own)
-    await published(other)
-    expect(await published(own)).toMatchObject({ kind: 'current' })
-    await place.load(await landConversations(place.landing, { records: [{ ID: 'a' }] }))
-    await published(other)
-    expect(await published(own)).toMatchObject({ kind: 'refill', reason: 'trimmed' })
   })
 
   it('publishes nothing without a target, and ends the log of targets that are configured no more', async () => {

@@ -1,7 +1,7 @@
 // Replays compared row by row: of a sound, a spoiled, a missing and an incomplete warehouse or landing.
 
 import { mkdirSync, rmSync } from 'node:fs'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { RESOURCE_NAMES } from '../../src/config/resources.ts'
@@ -19,7 +19,7 @@ import { eventOf } from '../warehouse/events/events-in.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
-import { FROM_SOURCES, madeOnce, once, rowsOfTables, withWriter } from './synced-home.ts'
+import { FROM_SOURCES, madeOnce, rowsOfTables, withWriter } from './synced-home.ts'
 
 /** Columns that a replay may change. The events of these tests are in no file of the spool, so a replay drops their addresses. */
 const CHANGING = ['_loaded_at', 'loaded_at', 'started_at', '_record', 'payload_file', 'payload_offset']
@@ -76,14 +76,6 @@ const synced = madeOnce(async () => {
   return simulated.config
 })
 
-/** The contents of a fresh copy of the synced data folder. */
-const asSynced = once(async () => snapshot(await synced()))
-
-const spoil = (config: Config, ...statements: string[]): Promise<void> =>
-  withWriter(config, async writer => {
-    for (const statement of statements) await writer.run(statement)
-  })
-
 /** Removes the page of malformed records from the landing. */
 async function takeAway({ home }: Config): Promise<string> {
   const { list } = openLanding(home).workspace(WORKSPACE)
@@ -92,83 +84,89 @@ async function takeAway({ home }: Config): Promise<string> {
   return path
 }
 
-describe('a replay', () => {
-  it('restores rows that were spoiled, and numbers records and child rows consistently', async () => {
-    const config = await synced()
-    const before = await asSynced()
-    expect(before._quarantine).toHaveLength(1)
-    const odd = `hash(conversation_id) % 2 = 0`
-    await withWriter(config, async writer => {
-      for (const statement of [
-        "UPDATE conversations SET state = 'spoiled'",
-        `DELETE FROM conversation_tags WHERE ${odd}`,
-        'UPDATE conversation_sessions SET _record = _record + 1000',
-        'DELETE FROM _drift',
-        'UPDATE _issues SET occurrences = 0',
-        'DELETE FROM _windows',
-        "DELETE FROM conversation_observations WHERE source = 'export'",
-        "UPDATE agents SET title = 'spoiled'",
-      ])
-        await writer.run(statement)
-      expect(await misnumberedIn(writer)).not.toEqual([])
-    })
-    expect((await replay({ config })).files).toBe(before._loads!.length)
-    await expectHolds(config, before)
-  })
+/** Statements that spoil the rows of the workspace. */
+const SPOIL = [
+  "UPDATE conversations SET state = 'spoiled'",
+  'DELETE FROM conversation_tags',
+  'UPDATE conversation_sessions SET _record = _record + 1000',
+  'DELETE FROM _drift',
+  'UPDATE _issues SET occurrences = 0',
+  'DELETE FROM _windows',
+  "UPDATE agents SET title = 'spoiled'",
+].map(statement => `${statement} WHERE workspace_id = '${WORKSPACE}'`)
 
-  it('keeps data from events, the times of quarantine, and another workspace with its own record numbers', async () => {
-    const config = await synced()
-    const key = `'elsewhere' AS workspace_id, agent_id, conversation_id`
-    await spoil(
-      config,
-      // The other workspace's records have the same numbers that the rebuilt records get.
-      ...['_requests', '_loads', '_windows', '_quota', '_issues', '_drift', '_quarantine'].map(
-        table => `INSERT INTO ${table} BY NAME SELECT * REPLACE ('elsewhere' AS workspace_id) FROM ${table}`,
-      ),
-      `INSERT INTO conversation_tags BY NAME SELECT ${key}, _record, tag FROM conversation_tags`,
-      `INSERT INTO conversations BY NAME SELECT ${key}, row_number() OVER () AS _record, _complete FROM conversations`,
-      `UPDATE conversation_tags AS t SET _record = c._record FROM conversations c WHERE t.workspace_id = 'elsewhere'
-         AND c.workspace_id = 'elsewhere' AND c.agent_id = t.agent_id AND c.conversation_id = t.conversation_id`,
-    )
-    const before = await snapshot(config)
-    expect(before.conversation_tags!.filter(tag => tag.workspace_id === 'elsewhere')).not.toEqual([])
-    await replay({ config })
-    await expectHolds(config, before)
+/** Statements that add another workspace, whose records have the same numbers that the rebuilt records get. */
+const KEY = `'elsewhere' AS workspace_id, agent_id, conversation_id`
+const ELSEWHERE = [
+  ...['_requests', '_loads', '_windows', '_quota', '_issues', '_drift', '_quarantine'].map(
+    table => `INSERT INTO ${table} BY NAME SELECT * REPLACE ('elsewhere' AS workspace_id) FROM ${table}`,
+  ),
+  `INSERT INTO conversation_tags BY NAME SELECT ${KEY}, _record, tag FROM conversation_tags`,
+  `INSERT INTO conversations BY NAME SELECT ${KEY}, row_number() OVER () AS _record, _complete FROM conversations`,
+  `UPDATE conversation_tags AS t SET _record = c._record FROM conversations c WHERE t.workspace_id = 'elsewhere'
+     AND c.workspace_id = 'elsewhere' AND c.agent_id = t.agent_id AND c.conversation_id = t.conversation_id`,
+]
+
+it('a replay restores rows that were spoiled, numbers records and child rows consistently, keeps data from events, the times of quarantine and another workspace, and makes consumers fill their copies again', async () => {
+  const config = await synced()
+  const since = (watermark: Awaited<ReturnType<typeof registerConsumer>>) =>
+    withWriter(config, writer => changesSince(writer, { name: 'a', watermark }))
+  const { before, registered } = await withWriter(config, async writer => {
+    for (const statement of ELSEWHERE) await writer.run(statement)
+    const found = await tablesIn(writer)
+    const watermark = await registerConsumer(writer, 'a')
+    for (const statement of SPOIL) await writer.run(statement)
+    expect(await misnumberedIn(writer)).not.toEqual([])
+    return { before: found, registered: watermark }
   })
+  expect(before.conversation_tags!.filter(tag => tag.workspace_id === 'elsewhere')).not.toEqual([])
+  const own = (table: string) => before[table]!.filter(row => row.workspace_id === WORKSPACE)
+  expect(own('_quarantine')).toHaveLength(1)
+  expect((await replay({ config })).files).toBe(own('_loads').length)
+  await expectHolds(config, before)
+  expect(await since(registered)).toMatchObject({ kind: 'refill', reason: 'other epoch', to: { seq: 0 } })
 })
 
 const rebuiltIn = async ({ home }: Config) => (await readdir(home)).filter(name => name.includes('rebuilt'))
 
 describe('a replay that fails', () => {
-  it('leaves the existing warehouse, if a page cannot be read or rows would be lost without permission', async () => {
+  it('leaves the existing warehouse, if a page cannot be read, a loaded file is missing, or rows would be lost; if it may continue, it keeps the rows that only this file supplied', async () => {
     const config = await synced()
-    const before = await asSynced()
     const { list } = openLanding(config.home).workspace(WORKSPACE)
     const page = landedFile(config.home, (await list('conversations')).find(({ sequence }) => sequence === 1)!.address)
+    const before = await withWriter(config, async writer => {
+      await writer.run(
+        `INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _fetched_at, _record)
+         SELECT workspace_id, agent_id, 'in no landed page', true, _fetched_at, _record + 1000000 FROM conversations
+         WHERE _complete LIMIT 1`,
+      )
+      return tablesIn(writer)
+    })
+    const expectUnchanged = async () => expect([await snapshot(config), await rebuiltIn(config)]).toEqual([before, []])
     const bytes = await readFile(page)
     await writeFile(page, 'no page')
     await expect(replay({ config })).rejects.toMatchObject({ code: 'LANDING_CORRUPT' })
-    expect([await snapshot(config), await rebuiltIn(config)]).toEqual([before, []])
     await writeFile(page, bytes)
-    await spoil(
-      config,
-      `INSERT INTO conversations (workspace_id, agent_id, conversation_id, _complete, _fetched_at, _record)
-       SELECT workspace_id, agent_id, 'in no landed page', true, _fetched_at, _record + 1000000 FROM conversations
-       WHERE _complete LIMIT 1`,
-    )
-    const withOne = await snapshot(config)
     await expect(replay({ config })).rejects.toMatchObject({
       code: 'REPLAY_LOSES_ROWS',
       exitCode: 6,
       message: expect.stringMatching(/1 of conversations \(".* in no landed page"\)/) as string,
     })
-    expect([await snapshot(config), await rebuiltIn(config)]).toEqual([withOne, []])
-    await replay({ config, allowIncomplete: true })
-    expect(await snapshot(config)).toEqual(withOne)
+    await expectUnchanged()
+    const path = await takeAway(config)
+    await expect(replay({ config })).rejects.toMatchObject({
+      code: 'LANDING_INCOMPLETE',
+      message: expect.stringContaining(path) as string,
+    })
+    await expectUnchanged()
+    const report = await replay({ config, allowIncomplete: true })
+    expect(report.files).toBe(before._loads!.length - 1)
+    await expectHolds(config, before)
   })
 
   it('leaves the old warehouse and its log if the log cannot be removed', async () => {
     const config = await synced()
+    const before = await snapshot(config)
     const log = `${warehouseFile(config.home)}.wal`
     // DuckDB removes any file of that name when it closes, but no folder.
     const onProgress = () => {
@@ -179,44 +177,6 @@ describe('a replay that fails', () => {
     expect(await readdir(config.home)).toContain('warehouse.duckdb.wal')
     expect(await rebuiltIn(config)).toEqual([])
     rmSync(log, { recursive: true })
-    expect(await snapshot(config)).toEqual(await asSynced())
-  })
-})
-
-it('a replay makes consumers fill their copies again; without a warehouse it builds one from what landed', async () => {
-  const config = await synced()
-  const since = (watermark: Awaited<ReturnType<typeof registerConsumer>>) =>
-    withWriter(config, writer => changesSince(writer, { name: 'a', watermark }))
-  const registered = await withWriter(config, writer => registerConsumer(writer, 'a'))
-  expect(await since(registered)).toMatchObject({ kind: 'changes', tables: [] })
-  await replay({ config })
-  expect(await since(registered)).toMatchObject({ kind: 'refill', reason: 'other epoch', to: { seq: 0 } })
-
-  await rm(warehouseFile(config.home))
-  await replay({ config })
-  const [before, after] = [await asSynced(), await snapshot(config)]
-  for (const table of ['_requests', '_loads', '_windows', 'agents', 'tools', 'conversation_sessions'])
-    expect(after[table], table).toEqual(before[table])
-})
-
-describe('a replay without one of the loaded files', () => {
-  it('is refused', async () => {
-    const config = await synced()
-    const before = await asSynced()
-    const path = await takeAway(config)
-    await expect(replay({ config })).rejects.toMatchObject({
-      code: 'LANDING_INCOMPLETE',
-      message: expect.stringContaining(path) as string,
-    })
     expect(await snapshot(config)).toEqual(before)
-  })
-
-  it('keeps the rows that only this file supplied if it may continue', async () => {
-    const config = await synced()
-    const before = await asSynced()
-    await takeAway(config)
-    const report = await replay({ config, allowIncomplete: true })
-    expect(report.files).toBe(before._loads!.length - 1)
-    await expectHolds(config, before)
   })
 })

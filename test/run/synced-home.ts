@@ -27,27 +27,15 @@ const removed = ({ home }: Config): Promise<void> => rm(home, { recursive: true 
 
 /** Makes a data folder once, with `make`, which must close its app. Each call of the returned function copies it for one test. */
 export function madeOnce(make: () => Promise<Config>): () => Promise<Config> {
-  let made: Config | undefined
-  const original = once(async () => {
-    made = await copied(await make())
-    return made
-  })
+  let made: Promise<Config> | undefined
   afterAll(async () => {
-    if (made) await removed(made)
+    if (made) await removed(await made)
   })
   return async () => {
-    const copy = await copied(await original())
+    made ??= make().then(copied)
+    const copy = await copied(await made)
     onTestFinished(() => removed(copy))
     return copy
-  }
-}
-
-/** Runs `make` at the first call only, and returns its result to every caller. */
-export function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make()
-    return made
   }
 }
 

@@ -1,6 +1,4 @@
-// The Temporal dev server that `up` starts: its namespaces, its UI, its port, and how it stops.
-import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+// The Temporal dev server that `up` starts: its namespaces, its UI, its port, and how it stops. `test/contract/up.test.ts` kills it and its parent.
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,15 +15,6 @@ const isAlive = (pid: number): boolean => {
   } catch {
     return false
   }
-}
-
-/** Waits until that process has exited; rejects after ten seconds. */
-async function gone(pid: number): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (!isAlive(pid)) return
-    await sleep(50)
-  }
-  throw new Error(`process ${pid} still runs`)
 }
 
 async function namespacesAt(address: string): Promise<string[]> {
@@ -63,34 +52,6 @@ describeWithTemporal('a dev server', ({ command }) => {
       code: 'TEMPORAL_UNREACHABLE',
       message: expect.stringContaining('in use'),
     })
-  })
-
-  it('ends with the process that started it, even if that is killed', async () => {
-    const module = join(import.meta.dirname, '../../../dist/src/run/temporal/server/dev-server.js')
-    const script = `
-      const { startDevServer } = await import(process.argv[1])
-      const { pid } = await startDevServer({ command: process.argv[2] })
-      console.log(pid)
-      setInterval(() => {}, 1000)`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script, module, command], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const pid = await new Promise<number>(resolve => child.stdout.once('data', text => resolve(Number(text))))
-    expect(isAlive(pid)).toBe(true)
-    child.kill('SIGKILL')
-    await gone(pid)
-  })
-
-  it('reports that it was killed, and a new one continues from its file', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'convohouse-temporal-'))
-    onTestFinished(() => rm(folder, { recursive: true, force: true }))
-    const file = join(folder, 'temporal.db')
-    const first = await startDevServer({ command, file, namespaces: ['kept'] })
-    process.kill(first.pid, 'SIGKILL')
-    await first.ended
-    const second = await startDevServer({ command, file })
-    onTestFinished(() => second.stop())
-    expect(await namespacesAt(second.address)).toContain('kept')
   })
 })
 
