@@ -7,7 +7,7 @@ import { MAX_CONVERSATIONS, SANDBOX_DEFAULTS, type SandboxOptions } from '../san
 import { issueTexts, type Rate, type RateTable, ratesSchema } from '../sandbox/rates.ts'
 import { READINGS, readingIssue } from '../sandbox/readings.ts'
 import { DEFAULT_WEBHOOK_SECRET, EVENT_FAULTS } from '../sandbox/webhooks/webhook-settings.ts'
-import { duration, filled, invalidFlag, moment, number, oneOf, whole } from './flags/values.ts'
+import { duration, filled, invalidFlag, number, whole } from './flags/values.ts'
 import { print, printJson } from './terminal/print.ts'
 import { stopOnSignals, untilStopping } from './terminal/signals.ts'
 
@@ -15,7 +15,6 @@ export const define = (command: Command): Command =>
   command
     .option('--port <n>', 'port; 0 takes a free one (default: 4010)', whole('--port', 0, 65_535))
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)', filled('--host'))
-    .option('--workspace-id <id>', 'id of the workspace (default: ws_demo)', filled('--workspace-id'))
     .option('--token <token>', 'token that callers need (default: sandbox-token)', filled('--token'))
     .option('--agents <n>', 'number of agents (default: 3)', whole('--agents', 1, 10_000))
     .option(
@@ -24,47 +23,19 @@ export const define = (command: Command): Command =>
       whole('--conversations', 0, MAX_CONVERSATIONS),
     )
     .option(
-      '--history-days <n>',
-      'number of past days in which they started (default: 90)',
-      number('--history-days', { min: 0.001, max: 2_000 }),
-    )
-    .option(
       '--arrivals-per-day <n>',
       'new conversations per day (default: 200)',
       number('--arrivals-per-day', { min: 0, max: 1_000_000 }),
     )
     .option('--seed <n>', 'seed of the generated data (default: 1)', whole('--seed', -(2 ** 31), 2 ** 32 - 1))
-    .option(
-      '--ts <meaning>',
-      'meaning of ts: created (default), the first message; activity, the last start or end of a session',
-      oneOf('--ts', ['created', 'activity']),
-    )
     .option('--traffic', 'agents are renamed, and events report organizations and clients that come and go')
     .option('--unpaid', 'the workspace has never paid: the export is refused')
-    .option('--no-limits', 'no hourly limit and no quota')
     .option('--hourly <n>', 'requests per hour (default: 1500)', whole('--hourly', 1, 1_000_000))
-    .option('--hour <duration>', 'length of that hour (default: 1h)', duration('--hour', { min: 0.001 * SECOND }))
     .option('--quota <n>', 'sessions included in a billing period (default: 50000)', whole('--quota', 0, 1_000_000_000))
-    .option(
-      '--period-days <n>',
-      'length of a billing period in days (default: 30)',
-      number('--period-days', { min: 0.0001, max: 3_660 }),
-    )
     .option(
       '--latency <duration>',
       'delay of each answer: 100ms, or a number of ms (default: 0)',
       duration('--latency', { min: 0, bare: 1 }),
-    )
-    .option(
-      '--mirror-lag <duration>',
-      'how far the export lags behind (default: 0)',
-      duration('--mirror-lag', { min: 0, bare: 1 }),
-    )
-    .option('--start <moment>', "initial time of the sandbox's clock (default: now)", moment('--start'))
-    .option(
-      '--speed <n>',
-      "sandbox seconds per real second; 0 stops the clock (default: 1). A sync reads up to the machine's own time, so start in the past",
-      number('--speed', { min: 0, max: 1_000_000 }),
     )
     .option(
       '--fault <name=rate>',
@@ -172,11 +143,8 @@ function reading(text: string, before: SandboxOptions['readings'] = {}): Sandbox
 export interface SandboxFlags extends Partial<Omit<SandboxOptions, 'webhooks'>> {
   unpaid?: boolean
   hourly?: number
-  hour?: number
   quota?: number
   latency?: number
-  mirrorLag?: number
-  start?: number
   fault?: Record<string, Rate>
   reading?: SandboxOptions['readings']
   webhooks?: string
@@ -187,17 +155,14 @@ export interface SandboxFlags extends Partial<Omit<SandboxOptions, 'webhooks'>> 
 
 /** Returns the sandbox options that the flags set; the sandbox uses its defaults for the others. */
 export function sandboxOptions(flags: SandboxFlags): Partial<SandboxOptions> {
-  const { unpaid, hourly, hour, quota, latency, mirrorLag, start, reading, fault, json: _, ...others } = flags
+  const { unpaid, hourly, quota, latency, reading, fault, json: _, ...others } = flags
   const { webhooks, webhookSecret, eventFault, ...same } = others
   const named = {
     ...same,
     paid: unpaid === undefined ? undefined : !unpaid,
     hourlyRequests: hourly,
-    hourMs: hour,
     quotaSessions: quota,
     latencyMs: latency,
-    mirrorLagMs: mirrorLag,
-    startMs: start,
     readings: reading,
     faults: { rates: fault },
     webhooks: {
@@ -216,7 +181,7 @@ async function runSandbox(flags: SandboxFlags): Promise<void> {
   const { startSandbox } = await import('../sandbox/server.ts')
   const stop = stopOnSignals()
   const sandbox = await startSandbox(sandboxOptions(flags))
-  const workspaceId = flags.workspaceId ?? SANDBOX_DEFAULTS.workspaceId
+  const { workspaceId } = SANDBOX_DEFAULTS
   if (flags.json) printJson({ url: sandbox.url, port: sandbox.port, workspaceId })
   else {
     print(
@@ -224,7 +189,7 @@ async function runSandbox(flags: SandboxFlags): Promise<void> {
       '',
       `  export CONVOHOUSE_API_URL=${sandbox.url}`,
       `  export CONVOHOUSE_API_TOKEN=${quoted(flags.token ?? SANDBOX_DEFAULTS.token)}`,
-      `  export CONVOHOUSE_WORKSPACE=${quoted(workspaceId)}`,
+      `  export CONVOHOUSE_WORKSPACE=${workspaceId}`,
       '  export CONVOHOUSE_HOME=./sandbox-data',
       '  convohouse sync',
       '',

@@ -20,7 +20,7 @@ const NO_RATES = { rates: undefined }
 
 it.each<[words: string, options: Partial<SandboxOptions>]>([
   ['', {}],
-  ['--latency 2s --ts activity --unpaid', { latencyMs: 2_000, ts: 'activity', paid: false }],
+  ['--latency 2s --unpaid', { latencyMs: 2_000, paid: false }],
   [
     '--fault 503=.1 --fault slow=0.2:1500ms --fault clock-off=1:-5m --fault others-requests=0:7',
     {
@@ -53,7 +53,7 @@ it.each<[words: string, options: Partial<SandboxOptions>]>([
     { readings: { usage: 'absent', 'team-page': '1' } },
   ],
 ])('the flags %j set options of the sandbox', async (words, options) => {
-  const unset = { limits: true, faults: NO_RATES, webhooks: { faults: NO_RATES } }
+  const unset = { faults: NO_RATES, webhooks: { faults: NO_RATES } }
   expect(await optionsOf(words)).toEqual({ ...unset, ...options })
 })
 
