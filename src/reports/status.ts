@@ -4,7 +4,7 @@ import type { WorkspaceConfig } from '../config.ts'
 import type { Gap } from '../core/planning/gaps.ts'
 import type { MeasuredRefreshes } from '../core/planning/refresh-rule.ts'
 import type { ReadRange } from '../core/planning/rereads.ts'
-import { MAX_CLOCK_SKEW_MS, momentText } from '../core/time.ts'
+import { momentText } from '../core/time.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
 import { LISTING_PATH, SECRET_REMOVED } from '../warehouse/load/findings.ts'
@@ -31,8 +31,6 @@ export interface WorkspaceStatus extends RunsStatus {
   gaps: Gap[]
   /** Ranges in which pages may have shifted while they were read, and that are not read again yet (ADR 6). */
   unverified: ReadRange[]
-  /** How far the vendor's clock was ahead of ours in the last run, ms; null: less than five minutes, or unknown. */
-  clockAheadMs: number | null
   /** Null until the vendor has reported usage. */
   quota: QuotaStatus | null
   findings: Findings
@@ -80,7 +78,6 @@ export async function workspaceStatus(options: {
         ? await shiftedRanges(withParams(rows), workspaceId, { ...settings, sinceMs: nowMs - settings.rereadHorizonMs })
         : [],
     ...(rows ? await runsStatus(rows, here, isHeld) : NO_RUNS),
-    clockAheadMs: rows ? await clockAheadMs(rows, here) : null,
     quota: await quotaStatus(options),
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
     landing: await landingStatus(landing, workspaceId, rows),
@@ -97,17 +94,6 @@ const last = (texts: (string | null)[]): string | null =>
   texts.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null)
 const first = (texts: (string | null)[]): string | null =>
   texts.reduce((a, b) => (a === null || (b !== null && b < a) ? b : a), null)
-
-/** Requests carry the server's time and runs ours, so a request that its run does not enclose shows how far the clocks are apart. */
-async function clockAheadMs(rows: Rows, here: string): Promise<number | null> {
-  const [last] = await rows<{ ahead: number }>(
-    `SELECT CASE WHEN max(sent_at) > ended_at THEN epoch_ms(max(sent_at)) - epoch_ms(ended_at)
-       ELSE least(0, epoch_ms(min(sent_at)) - epoch_ms(started_at)) END::DOUBLE AS ahead
-     FROM (FROM _runs WHERE ${here} AND ended_at IS NOT NULL) JOIN (FROM _requests WHERE ${here}) USING (run)
-     GROUP BY run, started_at, ended_at ORDER BY started_at DESC LIMIT 1`,
-  )
-  return last && Math.abs(last.ahead) > MAX_CLOCK_SKEW_MS ? last.ahead : null
-}
 
 async function windowsBackingOff(
   rows: Rows,
@@ -140,21 +126,6 @@ export async function workspacesIn(rows: Rows): Promise<string[]> {
   return found.map(({ id }) => id)
 }
 
-/** A path in `_drift` or `_issues`: the type that was seen there, how often, and a file that has it. */
-export interface Finding {
-  record: string
-  path: string
-  seen: string
-  occurrences: number
-  lastSeen: string
-  exampleFile: string
-}
-
-interface IssueFinding extends Finding {
-  issue: string
-  declared: string | null
-}
-
 /** Drift, data issues and quarantined records that loading found; see the tables `_drift`, `_issues` and `_quarantine`. */
 interface Findings {
   driftPaths: number
@@ -163,9 +134,6 @@ interface Findings {
   quarantined: number
   /** Why the newest listing of agents may be incomplete; null when it is complete. */
   agentsCutOff: string | null
-  /** The most frequent drift, and below it the most frequent issues. */
-  topDrift: Finding[]
-  topIssues: IssueFinding[]
   /** Secrets that were removed before anything was written: expected, hence not counted as issues. */
   secretsRemoved: number
 }
@@ -176,23 +144,17 @@ const NO_FINDINGS: Findings = {
   issues: 0,
   quarantined: 0,
   agentsCutOff: null,
-  topDrift: [],
-  topIssues: [],
   secretsRemoved: 0,
 }
 
-const TOP = 3
-
 /** `here` is the SQL condition that selects the workspace. */
 async function findingsStatus(rows: Rows, here: string): Promise<Findings> {
-  const [counts] = await rows<Omit<Findings, 'topDrift' | 'topIssues' | 'agentsCutOff'>>(countsSql(here))
+  const [counts] = await rows<Omit<Findings, 'agentsCutOff'>>(countsSql(here))
   const [cutOff] = await rows<{ issue: string }>(cutOffSql(here))
   return {
     ...NO_FINDINGS,
     ...counts,
     agentsCutOff: cutOff?.issue ?? null,
-    topDrift: await rows<Finding>(topSql('_drift', '', here)),
-    topIssues: await rows<IssueFinding>(topSql('_issues', 'issue, declared,', `${here} AND NOT ${REMOVED}`)),
   }
 }
 
@@ -208,7 +170,3 @@ const countsSql = (here: string): string => `
 const cutOffSql = (here: string): string => `
   SELECT issue FROM _issues WHERE ${here} AND record = 'agent' AND path = '${LISTING_PATH}'
     AND last_seen >= (SELECT max(sent_at) FROM _requests WHERE ${here} AND stream = 'agents') ORDER BY last_seen DESC LIMIT 1`
-
-const topSql = (table: '_drift' | '_issues', more: string, here: string): string => `
-  SELECT record, path, ${more} seen, occurrences, last_seen AS "lastSeen", example_file AS "exampleFile"
-  FROM ${table} WHERE ${here} ORDER BY occurrences DESC, path LIMIT ${TOP}`

@@ -97,26 +97,16 @@ describe('quarantine', () => {
   })
 })
 
-describe('status', () => {
-  it('reports data issues with an example file, and how to list quarantined records', async () => {
-    const { env, file } = await app()
-    const { stdout } = await inProcess(['status'], { env })
-    expect(stdout).toContain('2 records quarantined')
-    expect(stdout).toContain(
-      '(record): wrong type, expected object with ID, found object (1 time, in conversation, e.g. in ',
-    )
-    expect(stdout).toContain('convohouse quarantine list')
-    const [workspace] = (await json(inProcess(['status', '--json'], { env }))).workspaces
-    expect(workspace.findings).toMatchObject({ quarantined: 2, issuePaths: 2, issues: 2 })
-    expect(workspace.findings.topIssues).toContainEqual({
-      record: 'conversation',
-      path: '(record)',
-      issue: 'wrong type',
-      declared: 'object with ID',
-      seen: 'object',
-      occurrences: 1,
-      lastSeen: expect.any(String) as string,
-      exampleFile: file,
-    })
-  })
+it('status counts data issues and quarantined records, and says how to list them', async () => {
+  const { env } = await app()
+  const { stdout } = await inProcess(['status'], { env })
+  for (const text of [
+    '2 records quarantined',
+    '2 data issues on 2 paths',
+    'FROM _issues',
+    'convohouse quarantine list',
+  ])
+    expect(stdout).toContain(text)
+  const [workspace] = (await json(inProcess(['status', '--json'], { env }))).workspaces
+  expect(workspace.findings).toMatchObject({ quarantined: 2, issuePaths: 2, issues: 2 })
 })

@@ -9,8 +9,7 @@ import type { EventsStatus, RefusedStatus } from '../../reports/events.ts'
 import type { TargetStatus } from '../../reports/publications.ts'
 import type { QuotaStatus } from '../../reports/quota.ts'
 import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
-import type { Finding, WorkspaceStatus } from '../../reports/status.ts'
-import { clocksApart } from '../../steps/server-clock.ts'
+import type { WorkspaceStatus } from '../../reports/status.ts'
 import type { StoredResult } from '../../warehouse/checks/results.ts'
 import type { StoredModel } from '../../warehouse/models/stored-models.ts'
 import { eventsText } from '../sync/progress-text.ts'
@@ -67,23 +66,16 @@ function findingsText({ findings }: WorkspaceStatus): string {
   return found.length === 0 ? 'none' : found.join(', ')
 }
 
-const timesIn = ({ occurrences, record, exampleFile }: Finding): string =>
-  `${counted(occurrences, 'time')}, in ${record}, e.g. in ${exampleFile}`
-
-/** Returns the most frequent findings, and where to find more. */
-function findingLines({ findings }: WorkspaceStatus): string[] {
-  const { topDrift, topIssues, driftPaths, issuePaths, quarantined } = findings
-  const more = [driftPaths > topDrift.length && '_drift', issuePaths > topIssues.length && '_issues'].filter(Boolean)
-  return [
-    ...topIssues.map(
-      issue =>
-        `  issue        ${issue.path}: ${issue.issue}${issue.declared ? `, expected ${issue.declared}, found ${issue.seen}` : ''} (${timesIn(issue)})`,
-    ),
-    ...topDrift.map(drift => `  undeclared   ${drift.path}: ${drift.seen} (${timesIn(drift)})`),
-    ...more.map(table => `  more         \`convohouse query "FROM ${table}"\` shows all`),
-    ...(quarantined > 0 ? ['  quarantine   `convohouse quarantine list` shows which records, and why'] : []),
-  ]
-}
+/** Says where to find more about the findings. */
+const findingLines = ({ findings: { driftPaths, issuePaths, quarantined } }: WorkspaceStatus): string[] => [
+  ...(issuePaths > 0
+    ? ['  issues       `convohouse query "FROM _issues"` shows them, each with a file that has it']
+    : []),
+  ...(driftPaths > 0
+    ? ['  undeclared   `convohouse query "FROM _drift"` shows them, each with a file that has it']
+    : []),
+  ...(quarantined > 0 ? ['  quarantine   `convohouse quarantine list` shows which records, and why'] : []),
+]
 
 const cutOffLines = ({ agentsCutOff }: WorkspaceStatus['findings']): string[] =>
   agentsCutOff === null
@@ -207,7 +199,6 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     style('bold', `Workspace ${status.workspaceId}`),
     `  stored       ${counted(status.conversations, 'conversation')}${span}`,
     ...runLines(status, nowMs),
-    ...(status.clockAheadMs === null ? [] : [`  clock        ${clocksApart(status.clockAheadMs)}`]),
     `  quota        ${quotaText(status.quota, nowMs)}`,
     `  windows      ${status.openWindows === 0 ? 'none unfinished' : `${counted(status.openWindows, 'window')} started and not finished`}`,
     ...backingOffLines(status.backingOff),
