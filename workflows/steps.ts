@@ -22,10 +22,10 @@ export interface SyncRequest {
   /** Conversations of a `selected` sync, by agent. */
   ids: IdsByAgent
   /**
-   * Conversations that an incremental sync exports again: those in `ids` and, with `ageMs`, those that were active within that time and
-   * whose copy is older than the configured `quiet`. Null: only those that are known to have changed.
+   * An incremental sync also exports again what was active within this time and whose copy is older than the configured `quiet`. Null: only
+   * what is known to have changed.
    */
-  refresh: { ids: IdsByAgent; ageMs: number | null } | null
+  refresh: { ageMs: number } | null
   maxRequests: number | null
   maxSessions: number | null
   allowedPacks: number

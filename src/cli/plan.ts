@@ -24,7 +24,7 @@ import { warehouseFile } from '../warehouse/open.ts'
 import { askHolder } from '../warehouse/query/http/holder-client.ts'
 import { locallyOrByHolder } from '../warehouse/query/warehouse-client.ts'
 import { configAt, workspacesFor } from './flags/configuration.ts'
-import { type NamedConversation, namedBy, withLines } from './flags/ids-file.ts'
+import { type NamedConversation, readIds, withLines } from './flags/ids-file.ts'
 import { addSyncFlags, checkTogether, type SyncFlags } from './flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from './flags/sync-request.ts'
 import { nothingToRead } from './sync/progress-text.ts'
@@ -170,7 +170,7 @@ export async function runPlan(flags: SyncFlags): Promise<void> {
   checkTogether(flags, Date.now())
   const configured = configAt(flags.config)
   const workspaces = workspacesFor(configured, flags)
-  const named = await namedBy(flags)
+  const named = flags.ids === undefined ? null : await readIds(flags.ids)
   const stop = stopOnSignals()
   const planning = await planningHome(configured)
   const planner = openPlanner(planning.config, stop.stopping)

@@ -141,12 +141,12 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
   it.runIf(isDeep)('runs a refresh or full export only once, even if a tick preempts it', async () => {
     const there = await owned({ conversations: 500, latencyMs: 60 }, { maxPage: 4 })
     await reportOf((await there.ask({ maxRequests: 12 })).handle)
-    const [agentId, [id]] = there.one[0]!
+    const [, [id]] = there.one[0]!
     const sinceMs = there.sandbox.clock.now() - 12 * HOUR
     const fromTs = String(Math.floor(sinceMs / SECOND) * SECOND)
     const asks: { asked: Asked; isFirstPage(query: Record<string, string>): boolean }[] = [
       {
-        asked: { refresh: { ids: there.one, ageMs: null }, agents: [agentId] },
+        asked: { mode: 'selected', ids: there.one },
         isFirstPage: query => query.convoIds === id,
       },
       { asked: { mode: 'full', sinceMs }, isFirstPage: query => query.fromTs === fromTs && !query.cursor },

@@ -26,7 +26,6 @@ export const QUESTIONS: Record<string, Question> = {
   fullWindows: facts => facts.fullWindows(),
   storedByDay: facts => facts.storedByDay(),
   agedIds: (facts, nowMs) => facts.agedIds({ activeSinceMs: nowMs - 5 * DAY, readBeforeMs: nowMs - 6 * HOUR }),
-  refreshedSince: (facts, nowMs) => facts.refreshedSince(nowMs - 5 * DAY),
   lastSampledMs: facts => facts.lastSampledMs(),
   hidingRanges: (facts, nowMs) =>
     facts.hidingRanges({ sinceMs: nowMs - 7 * DAY, evidenceSinceMs: nowMs - 28 * DAY, others: 'all', seed: 1 }),

@@ -174,7 +174,7 @@ it.each(['cursor-leads-nowhere', 'limit-clamped', 'cursor-status'] as const)(
 
 it('conversations are not gone because the vendor selects only the first of them', async () => {
   const ids = Array.from({ length: 60 }, (_, at) => `a${at}`)
-  const refresh = { sync: { refresh: { ids: [['a', ids]], ageMs: null } } } as const
+  const refresh = { sync: { mode: 'selected', ids: [['a', ids]] } } as const
   const steps: Step[] = [{ sync: {} }, { waitMs: DAY }, refresh]
   const { syncs: made, warehouse } = await runHistory(
     history([agent('a', 60)], [{ kind: 'ids-limited', agentId: 'a' }], { maxPage: 100, steps }),

@@ -142,7 +142,7 @@ function drawAsked(draws: Draws): Asked {
     ...(draws.chance(0.08) && { maxRequests: draws.pick([5, 30]) }),
     ...(draws.chance(0.08) && { maxSessions: draws.pick([20, 100]) }),
     ...(draws.chance(0.1) && { wait: false }),
-    ...(draws.chance(0.06) && { refresh: { ids: [], ageMs: 3 * DAY } }),
+    ...(draws.chance(0.06) && { refresh: { ageMs: 3 * DAY } }),
   }
 }
 

@@ -322,12 +322,6 @@ export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): Pla
           .shuffled(stored().filter(one => isThere(one) && one.fetchedMs <= readBeforeMs))
           .slice(0, count),
       ),
-    refreshedSince: async sinceMs =>
-      all()
-        .filter(({ window }) => window.kind === 'refresh' && window.openedAtMs >= sinceMs)
-        .flatMap(({ window, asked }) =>
-          (window.ids ?? []).slice(0, asked).map(id => ({ agentId: window.agentId, id })),
-        ),
     lastSampledMs: async () => {
       const samples = all().filter(({ window }) => window.kind === 'sample')
       return samples.length === 0 ? null : Math.max(...samples.map(({ window }) => window.openedAtMs))

@@ -38,7 +38,7 @@ const SELDOM: History = {
     { waitMs: DAY },
     { sync: { mode: 'full', agents: ['kept'] } },
     { waitMs: 2 * DAY },
-    { sync: { refresh: { ids: [], ageMs: 10 * DAY } } },
+    { sync: { refresh: { ageMs: 10 * DAY } } },
   ],
 }
 

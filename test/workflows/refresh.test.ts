@@ -37,7 +37,7 @@ describe('a refresh', () => {
     await again.sync()
     const first = again.stored().length
     again.wait(2 * DAY)
-    const asked = { refresh: { ids: [], ageMs: 5 * DAY } }
+    const asked = { refresh: { ageMs: 5 * DAY } }
     const sinceMs = again.world.clock.now() - 5 * DAY
     const recent = again.world.vendor.options.conversations.filter(({ sessionsMs, createdMs }) => {
       return createdMs < sinceMs + 3 * DAY - 5 * MINUTE && Math.max(...sessionsMs) >= sinceMs
@@ -54,13 +54,13 @@ describe('a refresh', () => {
     const again = scenario({ agents: [agent('a', 60)] })
     await again.sync()
     again.world.vendor.remove('a', 'a4', again.world.clock.now())
-    const refresh = { ids: [['a', ['a1', 'a2', 'a3', 'a4']]] as const, ageMs: null }
-    expect(await again.sync({ refresh })).toMatchObject({ outcome: 'done', conversations: 3 })
-    await expect(again.sync({ refresh: { ids: [['nobody', ['x']]], ageMs: null } })).rejects.toMatchObject({
+    const named = { mode: 'selected', ids: [['a', ['a1', 'a2', 'a3', 'a4']]] } as const
+    expect(await again.sync(named)).toMatchObject({ outcome: 'done', conversations: 3 })
+    await expect(again.sync({ mode: 'selected', ids: [['nobody', ['x']]] })).rejects.toMatchObject({
       code: 'AGENT_UNKNOWN',
     })
     again.wait(3 * DAY)
-    await again.sync({ refresh: { ids: [], ageMs: 100 * DAY } })
+    await again.sync({ refresh: { ageMs: 100 * DAY } })
     expect(again.requests(3).flatMap(({ query }) => query.ids ?? [])).not.toContain('a4')
   })
 })

@@ -77,7 +77,7 @@ it('three records that leave a window before its second page hide three others o
   expect(await missing()).toEqual(['a347', 'a348', 'a349'])
   simulated.advance(2 * HOUR)
   const left = ['a447', 'a448', 'a449']
-  const report = await simulated.sync({ refresh: { ids: [['a', left]], ageMs: null } })
+  const report = await simulated.sync({ mode: 'selected', ids: [['a', left]] })
   expect(gapLines(report.gaps, report.unverified)[0]).toMatch(/^a: .+ is not verified since .+: conversations left/)
   expect(await unverified(simulated)).toBeGreaterThan(0)
   const before = billed()
@@ -117,7 +117,7 @@ it('a vendor with keyset cursors and times of creation is asked for nothing agai
   await simulated.sync()
   for (let round = 0; round < 2; round++) {
     simulated.advance(HOUR)
-    await simulated.sync({ refresh: { ids: [['a', ['a1', 'a150']]], ageMs: null } })
+    await simulated.sync({ mode: 'selected', ids: [['a', ['a1', 'a150']]] })
   }
   expect(await missing()).toEqual([])
   expect([await rereads(simulated), await unverified(simulated)]).toEqual([0, 0])

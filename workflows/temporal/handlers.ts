@@ -39,11 +39,6 @@ function requestSync(owner: Owner, asked: Omit<SyncRequest, 'run'>): AcceptedReq
   if (known) {
     // The plan of the known sync is older than this request, so the sync is planned again.
     known.urgent = true
-    // Conversations that this request names are exported again, even if the sync has already done so.
-    if (asked.refresh && known.request.exporting) {
-      const { exporting: _exporting, ...request } = known.request
-      known.request = request
-    }
     preempt(owner, asked)
     return { run: known.request.run, joined: true }
   }

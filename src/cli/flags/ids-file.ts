@@ -1,11 +1,10 @@
-// Reads the list of conversations that `--ids` or `--refresh` names: one id per line, `agent,id` lines, or CSV with a header. If a line
+// Reads the list of conversations that `--ids` names: one id per line, `agent,id` lines, or CSV with a header. If a line
 // names no agent, the agent is looked up in the warehouse.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { groupedByAgent, type IdsByAgent } from '../../core/planning/id-windows.ts'
 import { counted } from '../../core/words.ts'
-import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
 
 export interface NamedConversation {
@@ -63,47 +62,35 @@ export function parseIds(content: string): NamedConversation[] {
   })
 }
 
-/** The flag that names the file. */
-type IdsFlag = '--ids' | '--refresh'
-
-function parsed(flag: IdsFlag, place: string, content: string): NamedConversation[] {
+function parsed(place: string, content: string): NamedConversation[] {
   try {
     return parseIds(content)
   } catch (error) {
     if (!isCode(error, 'FLAG_INVALID')) throw error
-    throw invalidFlag(`${flag}: ${place}, ${error.message}`, error.hint!)
+    throw invalidFlag(`--ids: ${place}, ${error.message}`, error.hint!)
   }
 }
 
 /** @throws FLAG_INVALID if the file cannot be read or names no conversation */
-async function readIds(flag: IdsFlag, file: string): Promise<NamedConversation[]> {
+export async function readIds(file: string): Promise<NamedConversation[]> {
   const place = file === '-' ? 'Standard input' : file
   const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch(cause => {
     const why =
       (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'the file does not exist' : (cause as Error).message
     throw invalidFlag(
-      `${flag}: ${place} cannot be read: ${why}.`,
+      `--ids: ${place} cannot be read: ${why}.`,
       'Give a file with one id per line, or - for standard input.',
     )
   })
   if (content.includes('\0'))
     throw invalidFlag(
-      `${flag}: ${place} is not a text file in UTF-8.`,
+      `--ids: ${place} is not a text file in UTF-8.`,
       'Save the sheet as "CSV UTF-8" (a workbook such as .xlsx is not read).',
     )
-  const named = parsed(flag, place, content)
+  const named = parsed(place, content)
   if (named.length === 0)
-    throw invalidFlag(`${flag}: ${place} names no conversation.`, 'Give one id per line, or agent,id.')
+    throw invalidFlag(`--ids: ${place} names no conversation.`, 'Give one id per line, or agent,id.')
   return named
-}
-
-/** Returns the conversations that the flags list; null without such a flag. @throws FLAG_INVALID */
-export async function namedBy({
-  ids,
-  refresh,
-}: Pick<SyncFlags, 'ids' | 'refresh'>): Promise<NamedConversation[] | null> {
-  if (ids !== undefined) return readIds('--ids', ids)
-  return refresh && 'file' in refresh ? readIds('--refresh', refresh.file) : null
 }
 
 /** Finds the agent of each conversation; unknown ids are missing from the result. */
@@ -117,9 +104,9 @@ function shownOf(named: readonly NamedConversation[]): string {
   return `${shown.join(', ')}${named.length > SHOWN ? ` and ${named.length - SHOWN} more` : ''}`
 }
 
-const unknownIds = (flag: IdsFlag, unknown: readonly NamedConversation[], of: number): Error =>
+const unknownIds = (unknown: readonly NamedConversation[], of: number): Error =>
   invalidFlag(
-    `${flag}: ${unknown.length} of ${counted(of, 'id')} ${unknown.length === 1 ? 'is' : 'are'} not in the warehouse: ${shownOf(unknown)}.`,
+    `--ids: ${unknown.length} of ${counted(of, 'id')} ${unknown.length === 1 ? 'is' : 'are'} not in the warehouse: ${shownOf(unknown)}.`,
     'Write these lines as agent,id, or give their agent with --agent.',
   )
 
@@ -162,19 +149,18 @@ export async function notFound(options: {
  * @throws FLAG_INVALID for ids that are not in the warehouse
  */
 export async function idsByAgent(options: {
-  flag: IdsFlag
   named: readonly NamedConversation[]
   agents: readonly string[]
   lookUp: LookUp
 }): Promise<IdsByAgent> {
-  const { flag, named, agents, lookUp } = options
+  const { named, agents, lookUp } = options
   const alone = named.filter(({ agentId }) => agentId === null)
   const ids = alone.map(({ id }) => id)
   const [only] = agents
   const found = only === undefined && alone.length > 0 ? await lookUp(ids) : ids.map(id => ({ id, agentId: only! }))
   const known = new Set(found.map(one => one.id))
   const unknown = alone.filter(({ id }) => !known.has(id))
-  if (unknown.length > 0) throw unknownIds(flag, unknown, named.length)
+  if (unknown.length > 0) throw unknownIds(unknown, named.length)
   const all = [...named.flatMap(({ agentId, id }) => (agentId === null ? [] : [{ agentId, id }])), ...found]
   return [...groupedByAgent(all)]
 }

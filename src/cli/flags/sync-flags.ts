@@ -2,17 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { ListenAddress } from '../../config/address.ts'
 import { EARLIEST_MS, SECOND } from '../../core/time.ts'
-import {
-  ageOrFile,
-  duration,
-  filled,
-  invalidFlag,
-  metricsAddress,
-  moment,
-  repeated,
-  resources,
-  whole,
-} from './values.ts'
+import { duration, filled, invalidFlag, metricsAddress, moment, repeated, resources, whole } from './values.ts'
 
 export interface SyncFlags {
   config?: string
@@ -25,7 +15,8 @@ export interface SyncFlags {
   /** Only for `sync`. */
   dropFull?: boolean
   ids?: string
-  refresh?: { ageMs: number } | { file: string }
+  /** Age, ms. */
+  refresh?: number
   maxRequests?: number
   maxSessions?: number
   allowOveragePacks?: number
@@ -74,9 +65,9 @@ export function addSyncFlags(command: Command): Command {
       filled('--ids'),
     )
     .option(
-      '--refresh <age or file>',
-      'also export again: with an age such as 7d, conversations active within that time whose last export is older than the configured `quiet`; with a file, the conversations that it lists, as with --ids',
-      ageOrFile('--refresh'),
+      '--refresh <age>',
+      'also export again conversations that were active within that time, such as 7d, and whose last export is older than the configured `quiet`',
+      duration('--refresh', { min: 1 }),
     )
     .option('--max-requests <n>', 'make at most this many requests', whole('--max-requests', 1))
     .option('--max-sessions <n>', 'bill at most this many sessions', whole('--max-sessions', 1))
@@ -135,11 +126,6 @@ export function checkTogether(flags: SyncFlags, nowMs: number): void {
   const { since, until } = flags
   if (flags.metrics !== undefined && flags.watch === undefined)
     throw invalidFlag('--metrics needs --watch.', 'Give --watch as well, or omit --metrics.')
-  if (flags.watch !== undefined && flags.refresh && 'file' in flags.refresh)
-    throw invalidFlag(
-      '--watch and --refresh with a file contradict each other.',
-      'Every round would export the same ids again: give an age, or omit --watch.',
-    )
   if (since !== undefined && until !== undefined && since >= until)
     throw invalidFlag('--since is not before --until.', 'Give an earlier --since, or a later --until.')
   if (until !== undefined && until <= EARLIEST_MS)

@@ -29,16 +29,15 @@ function sinceOf(flags: SyncFlags, workspace: WorkspaceConfig, nowMs: number): n
 export async function syncRequest(options: {
   flags: SyncFlags
   workspace: WorkspaceConfig
-  /** Conversations listed by `--ids` or the file of `--refresh`; null without these flags. */
+  /** Conversations listed by `--ids`; null without it. */
   named: readonly NamedConversation[] | null
   lookUp: LookUp
   nowMs: number
 }): Promise<AskedSync> {
   const { flags, workspace, named, lookUp, nowMs } = options
   const agents = flags.agent ?? []
-  const flag = flags.ids === undefined ? '--refresh' : '--ids'
   if (named && agents.length > 1)
-    throw invalidFlag(`${flag} allows one --agent at most.`, 'Write the lines as agent,id instead.')
+    throw invalidFlag(`--ids allows one --agent at most.`, 'Write the lines as agent,id instead.')
   const limits = {
     origin: flags.watch === undefined ? ('sync' as const) : ('watch' as const),
     maxRequests: flags.maxRequests ?? null,
@@ -49,10 +48,10 @@ export async function syncRequest(options: {
     ...(flags.dropFull && { dropFull: true }),
     ...(flags.resources && { resources: flags.resources }),
   }
-  const ids = named ? await idsByAgent({ flag, named, agents, lookUp }) : []
-  if (flags.ids !== undefined)
+  if (named) {
+    const ids = await idsByAgent({ named, agents, lookUp })
     return { ...limits, agents: [], sinceMs: null, untilMs: null, mode: 'selected', ids, refresh: null }
-  const ageMs = flags.refresh && 'ageMs' in flags.refresh ? flags.refresh.ageMs : null
+  }
   return {
     ...limits,
     agents,
@@ -60,7 +59,7 @@ export async function syncRequest(options: {
     untilMs: flags.until ?? null,
     mode: flags.full ? 'full' : 'incremental',
     ids: [],
-    refresh: flags.refresh ? { ids, ageMs } : null,
+    refresh: flags.refresh === undefined ? null : { ageMs: flags.refresh },
   }
 }
 

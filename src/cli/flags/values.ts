@@ -55,14 +55,6 @@ export const moment =
     )
   }
 
-/** Parses an age such as `7d`, or a file name. */
-export const ageOrFile =
-  (flag: string) =>
-  (text: string): { ageMs: number } | { file: string } => {
-    const ageMs = parseDuration(text)
-    return ageMs === undefined ? { file: filled(flag)(text) } : { ageMs }
-  }
-
 /** Parses one of a few words. */
 export const oneOf =
   <W extends string>(flag: string, words: readonly W[]) =>

@@ -16,7 +16,7 @@ import { publicationText, publishHere, startPublishing } from '../../run/publish
 import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
-import { type NamedConversation, namedBy, notFound, withLines } from '../flags/ids-file.ts'
+import { type NamedConversation, notFound, readIds, withLines } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from '../flags/sync-request.ts'
 import { openAppWhenReleased } from '../open-app.ts'
@@ -185,7 +185,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   checkTogether(flags, systemClock.now())
   const config = configAt(flags.config)
   const workspaces = workspacesFor(config, flags)
-  const named = await namedBy(flags)
+  const named = flags.ids === undefined ? null : await readIds(flags.ids)
   if (flags.on === 'temporal') {
     const { syncOnTemporal } = await import('./on-temporal.ts')
     return syncOnTemporal({ flags, config, workspaces, named })

@@ -46,7 +46,6 @@ const QUERIES = {
   measuredRefreshes: refresh.measuredRefreshes,
   agedIds: refresh.agedIds,
   randomIds: refresh.randomIds,
-  refreshedSince: refresh.refreshedSince,
   lastSampledMs: refresh.lastSampledMs,
   hidingRanges: refresh.hidingRanges,
   shiftedRanges: refresh.shiftedRanges,

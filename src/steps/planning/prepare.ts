@@ -140,12 +140,10 @@ function chosen(agents: ListedAgent[], wanted: readonly string[]): ListedAgent[]
 }
 
 /** Returns the selected agents; resting agents must be named. @throws AGENT_UNKNOWN for an agent that the workspace does not have */
-async function agentsToPlan(fetching: Planning, { agents, ids, refresh }: SyncRequest): Promise<Agents> {
+async function agentsToPlan(fetching: Planning, { agents, ids }: SyncRequest): Promise<Agents> {
   const { agents: all, resting, ...listing } = await agentsNow(fetching)
-  const refreshed = (refresh?.ids ?? []).map(([agentId]) => agentId)
-  chosen(all, refreshed)
   const named = [...agents, ...ids.map(([agentId]) => agentId)]
-  const asked = new Set([...named, ...refreshed])
+  const asked = new Set(named)
   const isDue = ({ agentId }: ListedAgent) => asked.has(agentId) || !resting.has(agentId)
   return { agents: chosen(all, named).filter(isDue), resting, ...listing }
 }

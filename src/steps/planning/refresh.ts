@@ -1,8 +1,8 @@
 // Decides what an incremental run exports again: changed or requested conversations, ranges that may hide conversations, and an occasional
-// random sample. Until all landed pages are loaded, only requested conversations are chosen: refreshing from stale state pays twice.
+// random sample. Until all landed pages are loaded, none is chosen: refreshing from stale state pays twice.
 import type { SyncRequest } from '../../../workflows/steps.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
-import { type ConversationKey, conversationKeys, groupedByAgent } from '../../core/planning/id-windows.ts'
+import { type ConversationKey, groupedByAgent } from '../../core/planning/id-windows.ts'
 import { NO_REFRESH, type RefreshRequest } from '../../core/planning/planner.ts'
 import { MEASURED_ONE_IN } from '../../core/planning/refresh-rule.ts'
 import { EVIDENCE_MS } from '../../core/planning/rereads.ts'
@@ -33,13 +33,6 @@ function without(keys: readonly ConversationKey[], others: readonly Conversation
   return keys.filter(key => !left.has(textOf(key)))
 }
 
-/** Returns the requested conversations, minus those that this request exported before it was planned again. */
-async function namedIds({ dependencies, request }: RefreshContext): Promise<ConversationKey[]> {
-  const { refresh, exporting } = request
-  const named = conversationKeys(refresh?.ids ?? [])
-  return exporting ? without(named, await dependencies.facts.refreshedSince(exporting.sinceMs)) : named
-}
-
 /** Returns conversations that changed without a new message: all, or, once they are skipped, the few that are measured. */
 async function knownIds({ dependencies, nowMs }: RefreshContext) {
   const { facts, settings } = dependencies
@@ -62,13 +55,13 @@ async function refreshIds(asking: RefreshContext): Promise<ConversationKey[]> {
     limit: MAX_DIRTY_PER_RUN,
   })
   const aged =
-    refresh?.ageMs == null
+    refresh === null
       ? []
       : await facts.agedIds({
           activeSinceMs: nowMs - refresh.ageMs,
           readBeforeMs: Math.min(readBeforeMs, exporting?.sinceMs ?? readBeforeMs),
         })
-  return [...(await namedIds(asking)), ...dirty, ...aged]
+  return [...dirty, ...aged]
 }
 
 async function sampleIds(asking: RefreshContext, dueMs: number): Promise<ConversationKey[]> {
@@ -110,7 +103,7 @@ export async function planRefresh(asking: RefreshContext & { waiting: number }):
   const { settings, facts } = dependencies
   if (request.mode !== 'incremental') return NO_REFRESH
   const asked = { ...NO_REFRESH, horizonMs: settings.rereadHorizonMs, quietMs: settings.quietMs }
-  if (waiting > 0) return { ...asked, refresh: groupedByAgent(await namedIds(asking)) }
+  if (waiting > 0) return asked
   const { known, measured } = await knownIds(asking)
   const refresh = [...(await refreshIds(asking)), ...known]
   const dueMs = ((await facts.lastSampledMs()) ?? 0) + SAMPLE_EVERY_MS

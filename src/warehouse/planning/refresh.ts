@@ -4,7 +4,6 @@ import type { ConversationKey } from '../../core/planning/id-windows.ts'
 import type { ActiveConversations } from '../../core/planning/planner.ts'
 import { MEASURED_ONE_IN, type MeasuredRefreshes, skipsKnown } from '../../core/planning/refresh-rule.ts'
 import type { ReadRange } from '../../core/planning/rereads.ts'
-import type { WindowProgress } from '../../core/planning/windows.ts'
 import { DAY, MAX_CLOCK_SKEW_MS } from '../../core/time.ts'
 import { iso, type Params, type Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
@@ -179,18 +178,6 @@ export async function lastSampledMs(reader: Reader, workspaceId: string): Promis
     { workspace: workspaceId },
   )
   return row!.at
-}
-
-/** Returns the conversations that refreshes begun since `sinceMs` have requested. */
-export async function refreshedSince(reader: Reader, workspaceId: string, sinceMs: number): Promise<ConversationKey[]> {
-  const rows = await reader.rows<{ progress: string }>(
-    `SELECT progress FROM _windows WHERE workspace_id = $workspace AND kind = 'refresh' AND opened_at >= $since::TIMESTAMPTZ`,
-    { workspace: workspaceId, since: iso(sinceMs) },
-  )
-  return rows.flatMap(row => {
-    const { window, asked } = JSON.parse(row.progress) as WindowProgress
-    return (window.ids ?? []).slice(0, asked).map(id => ({ agentId: window.agentId, id }))
-  })
 }
 
 /**
