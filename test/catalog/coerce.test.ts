@@ -52,7 +52,7 @@ describe('coercion of any record', () => {
         )
         if (coercedAway.length > 0) expect(needsCoercion(inspect([record]))).toBe(true)
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 
@@ -64,7 +64,7 @@ describe('coercion of any record', () => {
           all.map(([path, value]) => [path, normalized(value)]).sort()
         expect(normalizedLeaves(leaves(coerced))).toEqual(normalizedLeaves(leaves(record)))
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 })

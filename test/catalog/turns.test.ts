@@ -107,7 +107,7 @@ describe('a message', () => {
           }
         })
       }),
-      { seed: 14, numRuns: 500 },
+      { seed: 14, numRuns: 200 },
     )
   })
 })

@@ -4,7 +4,7 @@ import { rounds } from '../tier.ts'
 import { temporaryWarehouse } from './temporary-warehouse.ts'
 
 const opened = temporaryWarehouse()
-const ROUNDS = rounds('FAULT_RUNS', { usual: 100, deep: 3_000 })
+const ROUNDS = rounds('FAULT_RUNS', { usual: 40, deep: 3_000 })
 
 describe('a sync while events arrive', () => {
   it('runs its queries, and the events are loaded', async () => {

@@ -75,7 +75,7 @@ const FIELDS = [
   ...['Example', 'Columns'],
 ]
 
-/** Reads one mart's file. `declarations.test.ts` checks what the headers name. */
+/** Parses one mart's file. `declarations.test.ts` checks the headers. */
 function parseMart({ name, sql }: SqlFile): Mart {
   const header = readHeader(sql, FIELDS)
   const { about, fields, select } = header
@@ -121,7 +121,7 @@ function inOrder(all: readonly Mart[]): Mart[] {
 
 let read: readonly Mart[] | undefined
 
-/** All marts, each behind those that it is built from. Reads the files at the first call. */
+/** Returns all marts, each after those that it is built from. Reads the files on the first call. */
 export function marts(): readonly Mart[] {
   read ??= inOrder(sqlFiles('marts').map(parseMart))
   return read

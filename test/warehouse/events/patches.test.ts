@@ -10,7 +10,7 @@ const app = temporaryWarehouse()
 
 it('patches that are applied from the table again stay one row each', async () => {
   const workspace = app.workspace()
-  const ids = Array.from({ length: 500 }, (_, number) => `c${number}`)
+  const ids = Array.from({ length: 150 }, (_, number) => `c${number}`)
   const update = (convoId: string) => ({
     agentId: AGENT,
     convoId,
