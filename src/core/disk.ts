@@ -1,7 +1,7 @@
 // Errors of the disk: full, read-only, no permission. Node reports a code, DuckDB only a message.
 import { ConvohouseError } from './errors.ts'
 
-/** By code: the C library's message, which DuckDB passes on, and our words for people. */
+/** By code: the C library's message, which DuckDB passes on, and our text for people. */
 const DISK_ERRORS: Record<string, { pattern: RegExp; words: string }> = {
   ENOSPC: { pattern: /No space left on device/, words: 'the disk is full' },
   EDQUOT: { pattern: /Disk quota exceeded/, words: 'the quota of the disk is used up' },
@@ -23,7 +23,7 @@ export function diskErrorCode(cause: unknown): string | null {
   return Object.keys(DISK_ERRORS).find(name => DISK_ERRORS[name]!.pattern.test(text)) ?? null
 }
 
-/** `the disk is full (ENOSPC)` */
+/** Returns text such as `the disk is full (ENOSPC)`. */
 export function diskErrorText(cause: unknown): string {
   const code = diskErrorCode(cause)
   if (code !== null) return `${DISK_ERRORS[code]!.words} (${code})`

@@ -111,9 +111,9 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS
 
 export interface ErrorParts {
-  /** What is wrong, and where; one sentence. Never contains a token or a person's data. */
+  /** What is wrong, and where, in one sentence. Never contains a token or personal data. */
   what: string
-  /** What the user can do about it; one sentence, imperative. */
+  /** What the user can do about it, in one imperative sentence. */
   hint?: string
   cause?: unknown
   /** Facts for machines (status, agent, file); plain JSON. */

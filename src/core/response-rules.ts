@@ -1,6 +1,6 @@
-// How waiting times are measured and judged: business hours, and targets of service levels (SLA).
+// Rules for measuring and evaluating waiting times: business hours, and targets of service levels (SLA).
 
-/** Of one weekday. Minutes of the local day; `to` is 1,440 at most. */
+/** Hours of one weekday, in minutes of the local day; `to` is at most 1,440. */
 interface OpenHours {
   /** 1 (Monday) to 7 (Sunday). */
   weekday: number
@@ -9,30 +9,30 @@ interface OpenHours {
 }
 
 export interface BusinessHours {
-  /** By weekday and time; none overlap. */
+  /** Sorted by weekday and time, without overlaps. */
   hours: readonly OpenHours[]
   /** Local days without business hours: `2026-12-25`. */
   holidays: readonly string[]
 }
 
-/** What a contact waits for: a row of fct_responses. */
+/** Waits of a contact, each a row of fct_responses. */
 export const RESPONSE_METRICS = ['first_response', 'next_response', 'handoff', 'resolution'] as const
 
 export type ResponseMetric = (typeof RESPONSE_METRICS)[number]
 
-/** A rule that applies to the conversations of these agents and channels; null: of all. */
+/** A rule for the conversations of these agents and channels; null means all. */
 export interface ServiceLevel {
   name: string
   agents: readonly string[] | null
   channels: readonly string[] | null
-  /** Only business time counts. */
+  /** True if only business time counts. */
   isBusiness: boolean
-  /** The longest waits, in seconds. */
+  /** Maximum waits, in seconds. */
   targets: readonly { metric: ResponseMetric; seconds: number }[]
 }
 
 export interface ResponseRules {
-  /** Null: always open. */
+  /** Null if always open. */
   businessHours: BusinessHours | null
   /** The first rule that matches and has a target for a wait applies to it. */
   serviceLevels: readonly ServiceLevel[]

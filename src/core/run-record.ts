@@ -1,21 +1,21 @@
-// The record of a run: one for each requested sync, however it ended. It is stored both in `_runs` and in the landing.
+// The record of a run, one for each requested sync, however it ended. It is stored both in `_runs` and in the landing.
 import { ConvohouseError, ERRORS, type ErrorCode, type ErrorKind } from './errors.ts'
 
-/** Who started the run: a person (`sync`), a round of `sync --watch` or of `up` without Temporal, a schedule, or `schedule backfill`. */
+/** Origin of the run: a person (`sync`), a round of `sync --watch` or of `up` without Temporal, a schedule, or `schedule backfill`. */
 export type Origin = 'sync' | 'watch' | 'schedule' | 'backfill'
 
-/** An embedded run dies with its process; a run on Temporal is continued by the next worker. */
+/** Host of the run. An embedded run dies with its process; on Temporal, the next worker continues it. */
 export type HostName = 'embedded' | 'temporal'
 
 /**
- * How a run ended. `outcome` is that of its report, or `declined` where a person did not confirm the price. A run whose process died is
- * `killed`; the next writer of the warehouse records that.
+ * The end of a run. `outcome` is that of its report, or `declined` if a person did not confirm the price. A run whose
+ * process died is `killed`; the next writer of the warehouse records that.
  */
 export interface RunEnd {
   outcome: string
-  /** True if the sync did what was requested; history may still wait, because sessions are reserved for new conversations. */
+  /** True if the sync did what was requested. History may still wait, because sessions are reserved for new conversations. */
   success: boolean
-  /** Why the run did not finish; `UNEXPECTED` for an error that is not a ConvohouseError. */
+  /** Reason why the run did not finish; `UNEXPECTED` for an error that is not a ConvohouseError. */
   errorCode?: ErrorCode | 'UNEXPECTED'
   error?: string
   hint?: string
@@ -23,11 +23,11 @@ export interface RunEnd {
   sessions?: number
   pages?: number
   conversations?: number
-  /** Records and events that were quarantined since the previous run. */
+  /** Number of records and events that were quarantined since the previous run. */
   quarantined?: number
   /** Total number of webhook events that receivers had refused when the run ended. */
   webhooksRefused?: number
-  /** Agents that the run left to a later one, because their requests failed while those of others succeeded. */
+  /** Agents that the run left to a later one, because their requests failed while others succeeded. */
   agentsLeft?: { agentId: string; code: ErrorCode; what: string }[]
 }
 
@@ -78,25 +78,25 @@ export function endBy(error: unknown): RunEnd {
   return { outcome, success: false, ...failure(code, message, hint) }
 }
 
-/** Why history waits although sessions are left. */
+/** Reason why history waits although sessions are left. */
 export interface Reserve {
   /** Sessions left in the period. */
   sessions: number
-  /** The configured `headReserve`; null: as many as new conversations are expected to need. */
+  /** The configured `headReserve`; null reserves as many as new conversations are expected to need. */
   share: number | null
 }
 
 interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions' | 'pages' | 'conversations'>> {
   failures: readonly { code: ErrorCode; what: string; hint: string | null; agentId?: string | null }[]
-  /** Set where history was left unread although these sessions were left. */
+  /** Set if history was left unread although these sessions were left. */
   reserve?: Reserve
-  /** The vendor's last failure, if no answer came after it. */
+  /** The vendor's last failure, if no answer followed it. */
   unanswered?: Ended['failures'][number]
-  /** Set where new conversations were left unread, too. */
+  /** Set if new conversations were left unread, too. */
   newLeft?: true
 }
 
-/** Why history is not read although sessions are left: the setting that reserves them, or the rate of new conversations. */
+/** Explains why history is not read although sessions are left: the setting that reserves them, or the rate of new conversations. */
 export const reserveText = ({ sessions, share }: Reserve): string =>
   `the ${sessions.toLocaleString('en')} sessions left in the period are reserved for new conversations (${
     share === null ? 'which are expected to need them until it ends' : `headReserve: ${share}`
@@ -131,7 +131,7 @@ function isSuccess({ outcome, failures, reserve, unanswered, newLeft }: Ended): 
   return outcome === 'period-spent' ? reserve !== undefined : SUCCESSES.has(outcome)
 }
 
-/** Why a run with a report did not finish or, if it did finish, why history waits. */
+/** Returns why a run with a report did not finish or, if it did finish, why history waits. */
 function reasonOf(report: Ended): Omit<RunEnd, 'outcome' | 'success'> | undefined {
   const { outcome, failures, unanswered, reserve } = report
   const [first = unanswered] = failures

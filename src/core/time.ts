@@ -12,7 +12,7 @@ export const DAY = 24 * HOUR
  */
 export const EARLIEST_MS = 1e12
 
-/** Largest expected difference between two synchronised clocks: a time further in the future is treated as wrong. */
+/** Maximum expected difference between two synchronised clocks; times further in the future are treated as wrong. */
 export const MAX_CLOCK_SKEW_MS = 5 * MINUTE
 
 /** The result of reading a numeric time. `zero`: the vendor writes 0 for "never". */
@@ -32,23 +32,23 @@ export function readTime(raw: number): TimeReading {
 const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/
 const DURATION_UNITS: Record<string, number> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY }
 
-/** A hundred years, ms: the longest duration, so that sums and dates stay within the range of numbers and of `Date`. */
+/** The longest duration, a hundred years in ms, so that sums and dates stay within the range of numbers and of `Date`. */
 const LONGEST = 36_525 * DAY
 
-/** `15m`, `2h`, `1.5d` in milliseconds, a hundred years at most; undefined if the text is not a duration. */
+/** Parses `15m`, `2h`, `1.5d` to milliseconds, at most a hundred years; undefined if the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text.trim())
   return match ? Math.min(LONGEST, Math.round(Number(match[1]) * DURATION_UNITS[match[2]!]!)) : undefined
 }
 
-/** `15m`, `36h`, `90s`, as in the configuration: in the largest unit that gives a whole number. */
+/** Returns `15m`, `36h`, `90s`, as in the configuration: in the largest unit that gives a whole number. */
 export function durationText(ms: number): string {
   const units = Object.entries(DURATION_UNITS).filter(([unit]) => unit !== 'w')
   const [unit, length] = units.findLast(([, length]) => ms >= length && ms % length === 0) ?? ['ms', 1]
   return `${ms / length}${unit}`
 }
 
-/** `3 d 4 h`, `2 h 5 min`, `12 s`: the two largest units, for people. */
+/** Returns `3 d 4 h`, `2 h 5 min`, `12 s`: the two largest units, for people. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / SECOND))
   const units = [
@@ -69,11 +69,11 @@ export function formatDuration(ms: number): string {
 /** The largest time that a `Date` can hold, ms. */
 const LAST_MOMENT_MS = 8.64e15
 
-/** ISO-8601, UTC. Does not throw for times that a `Date` cannot hold. */
+/** Returns the time as ISO-8601 in UTC. Does not throw for times that a `Date` cannot hold. */
 export const momentText = (ms: number): string =>
   Math.abs(ms) <= LAST_MOMENT_MS ? new Date(ms).toISOString() : 'an unknown time'
 
-/** `20261120T204946123Z`: sorts as text, safe in file names. */
+/** Returns `20261120T204946123Z`, which sorts as text and is safe in file names. */
 export function compactTimestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:.]/g, '')
 }
@@ -118,7 +118,7 @@ function isDay(day: string): boolean {
 }
 
 /**
- * Returns a time that a person typed, ms: ISO-8601 date or time, an epoch of 10 to 16 digits (fewer may be a year, or a
+ * Parses a time that a person typed, to ms: an ISO-8601 date or time, an epoch of 10 to 16 digits (fewer may be a year, or a
  * date without dashes), or an age such as `90d`. Times before the epoch become the epoch. Undefined for anything else.
  */
 export function parseMoment(text: string, nowMs: number): number | undefined {
@@ -132,7 +132,7 @@ function readMoment(text: string, nowMs: number): number | undefined {
   if (/^\d{10,16}$/.test(text)) return readTime(Number(text)).ms ?? undefined
   const [, day, time] = ISO.exec(text) ?? []
   if (day === undefined || !isDay(day)) return undefined
-  // A time without an offset is UTC, whatever the machine's time zone.
+  // A time without an offset is UTC, regardless of the machine's time zone.
   const ms = Date.parse(time === undefined ? day : `${day}T${/(Z|[+-]\d{2}:?\d{2})$/.test(time) ? time : `${time}Z`}`)
   return Number.isNaN(ms) ? undefined : ms
 }

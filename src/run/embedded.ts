@@ -39,11 +39,11 @@ export interface EmbeddedOptions {
   clock?: Clock
   onProgress?: (news: ProgressUpdate) => void
   onPage?: NonNullable<StepsDependencies['onPage']>
-  /** This many ms after planning, the run leaves remaining history to a later sync. */
+  /** Time after planning, ms, at which the run leaves remaining history to a later sync. */
   givesWayAfterMs?: number
   /**
-   * Called with the plan before the first billed request; false ends the run. `resourceRequests`: counts the requests for other API resources
-   * at the end of the sync.
+   * Called with the plan before the first billed request; false ends the run. `resourceRequests` counts the requests
+   * for other API resources at the end of the sync.
    */
   confirm?: (prepared: Prepared, resourceRequests: () => Promise<number>) => Promise<boolean>
   /** Only for `planOnly`: other runs of this process may be working on the workspace. */
@@ -87,7 +87,7 @@ function hostOf(options: EmbeddedOptions): Host {
       onProgress(news)
     },
     async sleepUntil(deadlineMs, wake) {
-      // From dueMs on, the sleep is not shortened: dueMs would be in the past, and the caller would spin.
+      // After dueMs the sleep is not shortened any more: dueMs lies in the past, and the caller would spin.
       const untilMs = clock.now() < dueMs ? Math.min(deadlineMs, dueMs) : deadlineMs
       await untilStopped(options, stopped => {
         const slept = clock.sleepUntil(untilMs, stopped).catch(error => {
@@ -100,8 +100,8 @@ function hostOf(options: EmbeddedOptions): Host {
 }
 
 /**
- * Plans without exporting anything. Requests only the list of agents, which bills no session. `resourceRequests`: requests for other API
- * resources at the end of the sync, at least; not metered.
+ * Plans without exporting anything. Requests only the list of agents, which bills no session. `resourceRequests`:
+ * minimum number of unmetered requests for other API resources at the end of the sync.
  */
 export async function planOnly(options: EmbeddedOptions): Promise<Prepared & { resourceRequests: number }> {
   const run = await openRun(options)
@@ -110,20 +110,20 @@ export async function planOnly(options: EmbeddedOptions): Promise<Prepared & { r
     const prepared = await run.steps.prepare(request)
     return { ...prepared, resourceRequests: await run.steps.resourceRequests(request, prepared) }
   } finally {
-    // A new listing of agents may have landed, which the lists of others lack.
+    // A new listing of agents may have landed that the lists of other runs lack.
     if (options.beside) options.app.pending.get(options.workspace.id)?.spoil()
     await run.close()
   }
 }
 
-/** How often a running sync updates the time in its run record, so that the time of a kill is known. */
+/** Interval at which a running sync updates the time in its run record, so that the time of a kill is known. */
 const SEEN_EVERY_MS = 15 * SECOND
 
 /** Runs `work` and records the run in the run log, even if it fails before it has a plan. */
 async function logged<T>(options: EmbeddedOptions, work: (log: RunLog) => Promise<T>): Promise<T> {
   const { origin = 'sync' } = options.request
   const log = openLog({ ...options, origin })
-  // An error is ignored here: a disk error will occur in the run again, and the run reports it.
+  // Ignored here, because the run meets and reports the same disk error.
   await log.begin().catch(() => {})
   const seen = setInterval(() => void log.seen().catch(() => {}), SEEN_EVERY_MS)
   try {
@@ -156,7 +156,7 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
           const prepared = await run.steps.prepare(asks ? { ...asked, consented: false } : asked)
           declined = asks && !(await options.confirm!(prepared, () => run.steps.resourceRequests(asked, prepared)))
           if (declined) return { ...prepared, plan: { ...prepared.plan, windows: [] } }
-          // The previous full export is dropped only after the user has agreed to the new one.
+          // The previous full export is dropped only once the user has agreed to the new one.
           const kept = asks && asked.dropFull && needsConsent(prepared.plan, prepared.governor.quota.includedSessions)
           return kept ? run.steps.prepare(asked) : prepared
         },
@@ -173,11 +173,11 @@ export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =
     }
   })
 
-/** True for refusals that may pass: of the account or the token, or of a token whose file is just being replaced. */
+/** True for refusals that may pass: of the account or the token, or of a token whose file is being replaced. */
 const isRefusal = ({ kind, code }: Pick<ConvohouseError, 'kind' | 'code'>): boolean =>
   kind === 'access' || code === 'TOKEN_MISSING'
 
-/** Returns a function that takes the ends of a workspace's syncs: true if one was refused before the vendor accepted any request. */
+/** Returns a predicate over the ends of a workspace's syncs: true if one was refused before the vendor accepted any request. */
 export function refusedFromTheStart(): (ended: SyncReport | ConvohouseError) => boolean {
   let accepted = false
   return ended => {
@@ -188,10 +188,10 @@ export function refusedFromTheStart(): (ended: SyncReport | ConvohouseError) => 
 }
 
 /**
- * Watch mode: syncs every `everyMs`, from start to start, until a signal. Calls `each` after every round with its report, or with the error
- * if the vendor did not answer or refused access. A round that is not finished with history when the next one is due leaves the rest to it,
- * so that new conversations arrive on time. Watch mode ends by itself only after failures that waiting does not resolve: configuration, a
- * full disk, and access that was refused from the start.
+ * Watch mode: syncs every `everyMs`, from start to start, until a signal. Calls `each` after every round with its report, or
+ * with the error if the vendor did not answer or refused access. If a round is still reading history when the next one is
+ * due, it leaves the rest to it, so that new conversations arrive on time. Watch mode ends by itself only after failures
+ * that waiting does not resolve: configuration, a full disk, and access that was refused from the start.
  */
 export async function watch(
   options: EmbeddedOptions & {

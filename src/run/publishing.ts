@@ -1,5 +1,5 @@
-// Publishes to the configured targets while this process holds the warehouse: at most once per `publish.every` and only what has changed.
-// Nothing waits for a publication, and one that fails is tried again.
+// Publishes to the configured targets while this process holds the warehouse, at most once per `publish.every` and only
+// if something has changed. Nothing waits for a publication, and a failed one is retried.
 import type { App } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { TargetConfig } from '../config/targets.ts'
@@ -19,13 +19,13 @@ export async function forgetUnconfigured(writer: Writer, targets: readonly Targe
     if (name.startsWith(CONSUMER_PREFIX) && !configured.has(name)) await removeConsumer(writer, name)
 }
 
-/** Returns the news that publications to a target fail, or work again (`error` null). */
+/** Returns the message that publications to a target fail, or work again (`error` null). */
 export function publicationText(target: string, error: unknown): string {
   if (error === null) return `Publications to ${target} work again.`
   const { code, hint } = error instanceof ConvohouseError ? error : { code: null, hint: undefined }
   const failed = `A publication to ${target} failed${code === null ? '' : ` (${code})`}, and is tried again:`
   const { message } = error as Error
-  // What a driver says ends without a full stop.
+  // Some drivers' messages end without a full stop.
   return `${failed} ${message}${hint === undefined ? '' : `${message.endsWith('.') ? '' : '.'} ${hint}`}`
 }
 
@@ -47,7 +47,7 @@ export function newsOf(failing: PublicationNews): { succeeded(target: string): v
   }
 }
 
-/** Starts the publication to a target that is due, or makes it. Its error is reported, and the target is due again after `publish.every`. */
+/** Starts the publication to a due target, or performs it. Its error is reported, and the target is due again after `publish.every`. */
 type PublishTo = (target: TargetConfig, signal: AbortSignal) => Promise<void>
 
 interface PublishingOptions {
@@ -59,7 +59,7 @@ interface PublishingOptions {
 }
 
 export interface RunningPublishing {
-  /** Stops the running publication, if any, whose target then is as it was before. */
+  /** Stops the running publication, if any; its target stays as it was before. */
   end(): Promise<void>
 }
 
@@ -84,16 +84,16 @@ export const publishHere =
     published(await publish({ ...options, ...(entry && { entry }) }))
   }
 
-/** How often to look whether a publication is due. */
+/** Interval between checks for due publications. */
 const LOOK_EVERY_MS = 5 * SECOND
 
-/** What this process knows of its last publication to a target. */
+/** This process's record of its last publication to a target. */
 interface Tried {
   atMs: number
   hasSucceeded: boolean
 }
 
-/** Returns the targets that are due: with changes or not yet tried by this process, and not published to within `publish.every`. */
+/** Returns the targets that are due: changed or not yet tried by this process, and not published within `publish.every`. */
 async function dueTargets(
   writer: Writer,
   { config, tried, nowMs }: { config: Config; tried: ReadonlyMap<string, Tried>; nowMs: number },
@@ -103,23 +103,23 @@ async function dueTargets(
     const consumer = known.find(one => one.name === consumerOf(name))
     const last = tried.get(name)
     const lastMs = Math.max(published.get(name) ?? 0, last?.atMs ?? 0)
-    // A time in the future: the clock has been set back.
+    // The time lies in the future, since the clock has been set back.
     const isWaiting = lastMs <= nowMs && nowMs - lastMs < config.publish.everyMs
-    // The log does not tell of a changed policy or a removed target, so a process publishes to each target once.
+    // The log shows neither a changed policy nor a removed target, so each process publishes once to each target.
     if (!last?.hasSucceeded) return !isWaiting
     // A consumer at 0 must fill its copy: it is new, or an epoch has begun.
     return !isWaiting && (consumer === undefined || consumer.seq === 0 || consumer.behind > 0)
   })
 }
 
-/** Starts publishing. Without targets, only the logging of changes for earlier ones ends. */
+/** Starts publishing. Without targets, it only ends the logging of changes for earlier ones. */
 export function startPublishing(options: PublishingOptions): RunningPublishing {
   const { config, app, publishTo, clock = systemClock } = options
   const ending = new AbortController()
   const { signal } = ending
   const { writer } = app.warehouse
   const news = newsOf(options.failing)
-  /** The last attempts of this process: a publication that finds nothing to publish is not recorded. */
+  /** The last attempts of this process. A publication that finds nothing to publish is not recorded. */
   const tried = new Map<string, Tried>()
 
   async function attempt(target: TargetConfig): Promise<void> {
@@ -138,7 +138,7 @@ export function startPublishing(options: PublishingOptions): RunningPublishing {
     await forgetUnconfigured(writer, config.targets).catch(() => {})
     while (config.targets.length > 0 && !signal.aborted) {
       const nowMs = clock.now()
-      // An error of the warehouse is reported by the loads, which meet it too.
+      // The loads meet the same error of the warehouse, and report it.
       const due = await dueTargets(writer, { config, tried, nowMs }).catch(() => [])
       for (const target of due) if (!signal.aborted) await attempt(target)
       await clock.sleepUntil(nowMs + LOOK_EVERY_MS, signal).catch(() => {})

@@ -15,7 +15,7 @@ interface Place {
 
 type Quarantined = Place & { record: string }
 
-/** Why a record stays quarantined; null if it was loaded. */
+/** Returns why a record stays quarantined; null if it was loaded. */
 export type RetryReport = (place: Place) => string | null
 
 const nameOf = ({ file, element }: Place): string => `${file}#${element}`
@@ -31,7 +31,7 @@ async function retryOne(context: EventContext & { home: string }, file: string):
   }
 }
 
-/** Records of a file that cannot be read stay quarantined. @throws LOAD_FAILED for an error that no record caused */
+/** Retries the records of a file; they stay quarantined if it cannot be read. @throws LOAD_FAILED for an error of no record */
 export async function retryRecords(options: {
   config: Config
   app: App

@@ -25,17 +25,17 @@ export interface ReplayReport {
   records: number
   coerced: number
   quarantined: number
-  /** Webhook events applied. */
+  /** Number of applied webhook events. */
   events: number
-  /** Pages that retention has removed: their rows come from the replaced warehouse, if there is one. */
+  /** Number of pages that retention has removed. Their rows come from the replaced warehouse, if there is one. */
   expired: number
-  /** Archive files of webhook events that retention has removed, if there is no warehouse with the rows of their events. */
+  /** Number of archive files of webhook events that retention has removed, if no warehouse has the rows of their events. */
   expiredArchives: number
   /** Damaged archive files of the spool. */
   damaged: DamagedArchive[]
-  /** Events that no file of the spool holds: their rows come from the warehouse that is replaced, without payloads. */
+  /** Number of events that no file of the spool contains. Their rows come from the replaced warehouse, without payloads. */
   keptEvents: number
-  /** Where the replaced warehouse is now, if it had another layout. */
+  /** New path of the replaced warehouse, if it had another layout. */
   movedTo: string | null
 }
 
@@ -101,7 +101,7 @@ export async function loadAll(
   return { ...report, events, damaged }
 }
 
-/** Carries events over that no file of the spool holds, from the open warehouse into the closed rebuilt one. @returns how many */
+/** Copies events that no file of the spool contains from the open warehouse into the closed rebuilt one. @returns their number */
 export async function keepEvents(from: Writer, { config, now = Date.now }: ReplayOptions): Promise<number> {
   const kept = new Map<WorkspaceConfig, number>()
   await withRebuilt(from, rebuiltFile(config.home), async () => {
@@ -132,7 +132,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   movedTo: a.movedTo ?? b.movedTo,
 })
 
-/** Loaded files that are missing from the landing. */
+/** Returns the loaded files that are missing from the landing. */
 async function goneFiles({ stores, warehouse }: Rebuilding, workspaceId: string): Promise<string[]> {
   const landed = new Set((await stores.landing.workspace(workspaceId).list()).map(({ address }) => address))
   return [...(await loadedFiles(warehouse.writer, workspaceId))].filter(file => !landed.has(file))
@@ -199,7 +199,7 @@ function openRebuilt({ home, replayMemoryLimit: memoryLimit, threads }: Config):
   return openWarehouse({ home, memoryLimit, threads, name: REBUILT, bulk: true })
 }
 
-/** Builds the user's models. A folder that cannot be read stops no replay: the next sync reports it. */
+/** Builds the user's models. If their folder cannot be read, the replay continues and the next sync reports it. */
 export const buildModels = async ({ models: folder }: Config, warehouse: Warehouse): Promise<void> => {
   await refreshModels({ warehouse, folder }).catch(error => {
     if (!isCode(error, 'MODEL_INVALID')) throw error

@@ -40,13 +40,13 @@ import {
 } from './rebuild.ts'
 
 interface WholeReplayOptions extends ReplayOptions {
-  /** Continue when loaded files are missing: rows that only they supplied are kept from the old warehouse. */
+  /** Continues when loaded files are missing: rows that only they supplied are copied from the old warehouse. */
   allowIncomplete?: boolean
-  /** Continue from a warehouse of another layout although retention has removed source files of its rows. */
+  /** Continues from a warehouse of another layout although retention has removed source files of its rows. */
   dropExpired?: boolean
 }
 
-/** Nothing has landed: the data folder may be mistyped, and must not get an empty warehouse. @throws WAREHOUSE_MISSING */
+/** Refuses a folder in which nothing has landed, which may be mistyped. @throws WAREHOUSE_MISSING */
 async function expectLanded({ home, workspaces }: Config): Promise<void> {
   const stores = openStores(home)
   for (const { id } of workspaces) {
@@ -59,7 +59,7 @@ async function expectLanded({ home, workspaces }: Config): Promise<void> {
   })
 }
 
-/** Without an old warehouse: loads straight into the final file. After a kill, the next sync or replay completes it. */
+/** Loads directly into the final file, without an old warehouse. After a kill, the next sync or replay completes it. */
 async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> {
   await expectLanded(options.config)
   const app = await openApp({ config: options.config, bulk: true })
@@ -111,8 +111,8 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
 }
 
 /**
- * Closing writes the old file's log into the file, unless the disk refuses. DuckDB would apply a log that remains to the new file; without it,
- * a kill before the rename would leave the old file without its last rows.
+ * Refuses a remaining log of the old file. Closing writes it into the file, unless the disk refuses. DuckDB would apply
+ * it to the new file; without it, a kill before the rename would leave the old file without its last rows.
  * @throws HOME_UNUSABLE if it remains
  */
 async function expectNoLog({ home }: Config, file: string): Promise<void> {
@@ -124,7 +124,7 @@ async function expectNoLog({ home }: Config, file: string): Promise<void> {
   })
 }
 
-/** No command of this version reads a warehouse of another layout, so rows without source files stay in it. @throws REPLAY_LOSES_ROWS */
+/** Refuses to lose rows without source files: no command of this version reads another layout. @throws REPLAY_LOSES_ROWS */
 async function expectNothingExpired({ home, workspaces }: Config): Promise<void> {
   const stores = openStores(home)
   for (const { id } of workspaces) {
@@ -139,7 +139,7 @@ async function expectNothingExpired({ home, workspaces }: Config): Promise<void>
   }
 }
 
-/** Moves the warehouse aside, its log first: DuckDB would apply a log that remains to the new file. @returns where the warehouse is now */
+/** Moves the warehouse aside, its log first, since DuckDB would apply a remaining log to the new file. @returns its new path */
 async function moveAside({ config, now = Date.now }: ReplayOptions): Promise<string> {
   const file = warehouseFile(config.home)
   const aside = warehouseFile(config.home, `warehouse.replaced-${compactTimestamp(now())}.duckdb`)
@@ -148,7 +148,7 @@ async function moveAside({ config, now = Date.now }: ReplayOptions): Promise<str
   return aside
 }
 
-/** Opens the warehouse that is to be replaced; null: it has another layout. */
+/** Opens the warehouse to replace; null if it has another layout. */
 const openOld = (config: Config): Promise<App | null> =>
   openApp({ config }).catch(error => {
     if (isCode(error, 'WAREHOUSE_LAYOUT')) return null
@@ -163,7 +163,7 @@ export async function replay(options: WholeReplayOptions): Promise<ReplayReport>
   const { config } = options
   const file = warehouseFile(config.home)
   if (!existsSync(file)) return replayIntoNothing(options)
-  // The old warehouse stays open during the replay: no sync can write to it, and queries are still answered from it.
+  // The old warehouse stays open during the replay, so that no sync can write to it and queries are still answered from it.
   const old = await openOld(config)
   if (old === null) {
     await expectLanded(config)

@@ -9,10 +9,10 @@ import { countWaiting } from '../spool/waiting.ts'
 import type { DrainCounts } from './supervision/messages.ts'
 
 export interface EventCounts {
-  /** Events since this process started, including those that were already waiting. */
+  /** Number of events since this process started, including those that were already waiting. */
   received: number
   waiting: number
-  /** Applied events without duplicates. */
+  /** Number of applied events without duplicates. */
   applied: number
 }
 
@@ -25,7 +25,7 @@ interface WatchEvents {
 }
 
 const LOOK_EVERY_MS = SECOND
-/** A receiver seals a segment one second after its first event. A segment still open after this time most likely belongs to a killed receiver. */
+/** A receiver seals a segment after one second. A segment that is open for longer probably belongs to a killed receiver. */
 const SEALED_WITHIN_MS = 5 * SECOND
 const SEALED_LOOK_MS = 100
 

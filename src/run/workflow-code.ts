@@ -7,7 +7,7 @@ const WORKFLOWS = join(import.meta.dirname, '..', '..', 'workflows')
 
 let bundled: Promise<WorkflowBundleOption> | undefined
 
-/** Returns the built bundle. In a process that runs from sources, the workflows are bundled once. */
+/** Returns the built bundle. In a process that runs from sources, bundles the workflows once. */
 export async function workflowCode(): Promise<WorkflowBundleOption> {
   const codePath = join(WORKFLOWS, 'bundle.cjs')
   if (existsSync(codePath)) return { codePath }

@@ -10,18 +10,18 @@ export interface Budget {
   rateLimit: { requestsPerHour: number; requestsLeft: number }
   /** `known` is false until the first usage report; the numbers are then those of the API document. */
   quota: Pick<QuotaState, ReportedQuota> & {
-    /** Included sessions and those of allowed packs. */
+    /** Included sessions plus those of allowed packs. */
     allowedSessions: number
     /** Includes `unansweredSessions`. */
     sessionsLeft: number
-    /** Sessions that unanswered requests may have billed: no sync uses them until a usage report shows whether they were. */
+    /** Sessions that unanswered requests may have billed. No sync uses them until a usage report shows whether they were billed. */
     unansweredSessions: number
   }
   /** Sessions reserved for new conversations: history may not use them. */
   reserveForNewSessions: number
 }
 
-/** The governor without the limits of one run. */
+/** Returns the governor without the limits of one run. */
 export const unlimited = (governor: GovernorState): GovernorState => ({
   ...governor,
   options: { ...governor.options, maxRequests: null, maxSessions: null },

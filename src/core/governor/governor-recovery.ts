@@ -1,4 +1,4 @@
-// The governor after a restart: its state is rebuilt from the lease log.
+// Rebuilds the governor's state from the lease log after a restart.
 
 import type { QuotaState } from '../quota/quota.ts'
 import {
@@ -17,10 +17,10 @@ import { countRequest } from './rate-limit.ts'
 /**
  * Folds the entries of the lease log, oldest first, into a new governor. Answers count as they do in a running governor.
  *
- * `holdersDead`: the holders of open leases are known to be dead (the warehouse's lock fences embedded runs). The log then lacks at most one
- * request per lease, the one in flight (none if no connection was made for the one before): it is counted, and what it may have billed is
- * held back until a usage report. Otherwise an open
- * lease counts as spent until its hour has passed.
+ * `holdersDead`: the holders of open leases are known to be dead (the warehouse's lock fences embedded runs). The log then
+ * lacks at most one request per lease, the one in flight (none if the previous one had no connection). It is counted, and
+ * the sessions that it may have billed are held back until a usage report. Otherwise an open lease counts as spent until its
+ * hour has passed.
  *
  * `quota`: rebuilt from loaded pages, because the newest usage reports in the lease log alone may be too low.
  */

@@ -1,20 +1,20 @@
-// The governor decides which windows may send requests to the vendor, how many, and for how many sessions. It is a reducer: (state, event,
-// now) in, a new state and a decision out; time, ids and answers are arguments. One governor owns a workspace's quota.
+// The governor decides which windows may send requests to the vendor, how many, and for how many sessions. It is a reducer: (state,
+// event, now) in, a new state and a decision out; time, ids and answers are arguments. One governor owns a workspace's quota.
 //
-//              429, or the vendor fails                 a minute has passed: one lease of one request
+//              429, or the vendor fails a minute has passed: one lease of one request
 //      open ───────────────────────────────▶ paused ─────────────────────────────────────────────────▶ probing
-//       ▲                                      ▲                                                          │
-//       │                                      └────────────────── 429, or it fails again ────────────────┤
+//       ▲ ▲ │
+//       │ └────────────────── 429, or it fails again ────────────────┤
 //       └────────────────────────────────────────────────────────── an answer ────────────────────────────┘
 //
-// Requests and sessions are leased: they count as spent until their lease ends. Before the first usage report the only lease is a probe:
-// a request for a window that can hold nothing, which bills nothing. As sessions run out, pages get smaller. A request that never
-// reached the vendor costs nothing; what a lost answer may have billed is held back until a usage report.
+// Requests and sessions are leased: they count as spent until their lease ends. Before the first usage report the only lease is a
+// probe: a request for an empty window, which bills nothing. As sessions run out, pages get smaller. A request that never reached the
+// vendor costs nothing; sessions that a lost answer may have billed are held back until a usage report.
 //
 // Reserves: a part of the rate limit for people, refreshes and new conversations; a part of the quota for new conversations; and a few
-// sessions per lease in case a page bills more than expected: the lease then requests no further page, and the reserve prevents overage.
-// The reserve for new conversations covers the period's remaining days at the known rate. The first page of an agent without a known rate
-// shows it: these pages come first, use no reserve of others, and are small where many agents share few sessions.
+// sessions per lease in case a page bills more than expected: the lease then requests no further page, and the reserve prevents
+// overage. The reserve for new conversations covers the period's remaining days at the known rate. The first page of an agent without
+// a known rate shows it: these pages come first, use no reserve of others, and are small where many agents share few sessions.
 import { NO_OUTLOOK, type Outlook, updateOutlook } from '../planning/estimate.ts'
 import type { WindowKind, WindowProgress } from '../planning/windows.ts'
 import { applyUsage, type GrantedPeriod, grantedPeriod } from '../quota/billing-period.ts'
@@ -36,14 +36,14 @@ import { learningSessions, runSessions, sessionsFor, unseenSessions, withPacks }
 
 export interface GovernorOptions {
   hourMs: number
-  /** Assumed until the vendor reports another number. */
+  /** The limit that is assumed until the vendor reports another one. */
   requestsPerHour: number
   /** Share of the rate limit that is reserved for conversations requested by id. */
   hourReserveShare: number
-  /** Share of the included sessions that is reserved for new conversations; null: as many as they are expected to need. */
+  /** Share of the included sessions that is reserved for new conversations; null reserves as many as they are expected to need. */
   headReserveShare: number | null
   allowedPacks: number
-  /** True if a person allowed the packs for this run: history may use them on top of the usage at that time. Absent: false. */
+  /** True if a person allowed the packs for this run: history may use them on top of the usage at that time. Default: false. */
   packsForHistory?: boolean
   maxRequests: number | null
   maxSessions: number | null
@@ -70,7 +70,7 @@ export interface Lease {
   agentId: string
   kind: WindowKind | 'probe'
   requests: number
-  /** Requests known to have been made. */
+  /** Number of requests that are known to have been made. */
   made: number
   sessions: number
   billed: number
@@ -85,27 +85,27 @@ type Mode = 'open' | 'paused' | 'probing'
 export interface GovernorState {
   options: GovernorOptions
   mode: Mode
-  /** When the answer that caused the pause arrived. Answers to requests sent before do not end the pause. */
+  /** Time when the answer that caused the pause arrived. Answers to earlier requests do not end the pause. */
   pausedSinceMs: number
   pausedUntilMs: number
-  /** The lease of one request that was granted last while paused; absent: none was. */
+  /** The last lease of one request that was granted while paused; omitted if there was none. */
   probe?: string
   rateLimit: RateLimitState
   quota: QuotaState
   leases: readonly Lease[]
-  /** When the probes of the last hour were granted, ms, oldest first. */
+  /** Times when the probes of the last hour were granted, ms, oldest first. */
   probes: readonly number[]
-  /** Spent by this run; limited by `--max-requests` and `--max-sessions`. */
+  /** Requests and sessions spent by this run; limited by `--max-requests` and `--max-sessions`. */
   spent: { requests: number; sessions: number }
   /** Answers of this run that never arrived or failed, and the sessions that they may have billed. */
   lost: { answers: number; sessions: number }
-  /** What the conversations of each agent have billed. */
+  /** Bills of each agent's conversations. */
   agents: readonly AgentBills[]
   /** Number of pages that billed more sessions than their lease had left. */
   breaches: number
   /** Expected use by new conversations. */
   outlook: Outlook
-  /** The period, and its used sessions, at the time when packs were allowed for history. */
+  /** The period and its used sessions when packs were allowed for history. */
   packsFrom?: { key: string | null; sessions: number } | null
 }
 
@@ -116,7 +116,7 @@ export interface Grant {
   sessions: number
   /** Page size. */
   limit: number
-  /** A page may be requested only while the lease has this many sessions left. */
+  /** Minimum number of sessions that the lease must have left to request a page. */
   pageSessions: number
   deadlineMs: number
   /** The billing period that the sessions belong to. An answer that contradicts it ends the lease. */
@@ -137,7 +137,7 @@ type GovernorEvent =
   | { kind: 'seen'; progress: WindowProgress }
   | ({ kind: 'allow' } & Allowance)
 
-/** A lease takes at most this share of the sessions left, so that other leases need not shrink their pages. */
+/** Maximum share of the sessions left for one lease, so that other leases need not shrink their pages. */
 const LEASE_SHARE = 0.5
 
 /** Requests of a lease beyond those for its pages. */
@@ -164,7 +164,7 @@ export const newGovernor = (options: Partial<GovernorOptions> = {}): GovernorSta
   }
 }
 
-/** Holds back what a page without an answer may have billed: the expected sessions and the surprise reserve. */
+/** Holds back the sessions that a page without an answer may have billed: the expected ones and the surprise reserve. */
 export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): QuotaState =>
   holdPending(quota, Math.max(0, sessions) + surpriseReserve(quota.includedSessions, sessions), sinceMs, 'unanswered')
 
@@ -183,7 +183,7 @@ export interface LeaseRequest {
 
 type Spender = Pick<LeaseRequest, 'agentId' | 'kind'>
 
-/** Returns an agent that has used its share of the reserve for polls leaves the rest to the polls of other agents. */
+/** Returns the requests left to others. Agents that have used their share of polls leave the rest to polls of others. */
 function requestReserve({ options, rateLimit }: GovernorState, { agentId, kind }: Spender, nowMs: number): number {
   if (kind === 'selected' || kind === 'refresh' || kind === 'probe') return 0
   const forPeople = Math.floor(rateLimit.requestsPerHour * options.hourReserveShare)
@@ -193,7 +193,7 @@ function requestReserve({ options, rateLimit }: GovernorState, { agentId, kind }
   return kind === 'head' && !polled ? forPeople : forPeople + forPolls
 }
 
-/** Requests that a window of that kind and agent may still lease now. */
+/** Returns the requests that a window of that kind and agent may still lease now. */
 export function requestsFor(state: GovernorState, spender: Spender, nowMs: number): number {
   const { options, rateLimit } = state
   const outstanding = state.leases.reduce((sum, lease) => sum + Math.max(0, lease.requests - lease.made), 0)
@@ -221,14 +221,14 @@ const waitUntil = (state: GovernorState, untilMs: number, reason: Reason<'wait'>
 
 const refuse = (state: GovernorState, reason: Reason<'refuse'>): Decided => [state, { kind: 'refuse', reason }]
 
-/** Replaces the leases. A probe whose lease is gone while probing got no answer: the governor is paused again. */
+/** Replaces the leases. If the probe's lease is gone while probing, the probe got no answer, and the governor pauses again. */
 const withLeases = (state: GovernorState, leases: readonly Lease[]): GovernorState => ({
   ...state,
   leases,
   mode: state.mode === 'probing' && leases.every(({ id }) => id !== state.probe) ? 'paused' : state.mode,
 })
 
-/** Drops leases that have not ended an hour after their deadline: frees their requests, and holds back what they may have billed. */
+/** Drops leases that have not ended an hour after their deadline: frees their requests, and holds back their possible bills. */
 function withoutExpiredLeases(state: GovernorState, nowMs: number): GovernorState {
   const leases = state.leases.filter(lease => lease.deadlineMs + state.options.hourMs > nowMs)
   if (leases.length === state.leases.length) return state
@@ -247,12 +247,12 @@ function grantProbe(state: GovernorState, asked: LeaseRequest, nowMs: number): D
   return grantLease(state, agentId, probe, nowMs)
 }
 
-/** Returns the decision where no page fits into the sessions left. */
+/** Returns the decision if no page fits into the sessions left. */
 function noPageFits(state: GovernorState, asked: LeaseRequest, nowMs: number): Decided {
   // Other leases may return unspent sessions.
   if (state.leases.length > 0) return waitUntil(state, nowMs + MINUTE, 'leased')
   if (runSessions(state) < pageSessions(state, asked.agentId, 1)) return refuse(state, 'max-sessions')
-  // Sessions held back for lost answers, late reports or an unproved period may become free, too: a usage report decides.
+  // A usage report may also free sessions held back for lost answers, late reports or an unproved period.
   const clearsUp = resolvesAtMs(state.quota)
   if (clearsUp === null) return refuse(state, 'period')
   const probeAtMs = nextProbeMs(state.probes, clearsUp, { nowMs, hourMs: state.options.hourMs })
@@ -268,7 +268,7 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
   if (state.mode === 'probing') return waitUntil(state, nowMs + options.hourMs / 60, 'paused')
   if (state.mode === 'paused' && nowMs < state.pausedUntilMs) return waitUntil(state, state.pausedUntilMs, 'paused')
 
-  // After a failure, a request that bills nothing finds out whether the vendor answers again.
+  // After a failure, a request that bills nothing tests whether the vendor answers again.
   const probe = asked.kind === 'probe' || !state.quota.known || state.mode === 'paused'
   if (options.maxRequests !== null && options.maxRequests <= state.spent.requests) return refuse(state, 'max-requests')
   const spender: Spender = probe ? { agentId, kind: 'probe' } : asked
@@ -287,11 +287,11 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
   const size = pageSize(state, { agentId, sessions, left, largest, running })
   if (size === undefined) return noPageFits(state, asked, nowMs)
   const { limit, held: page } = size
-  // While two periods compete, each answer counts before the next request.
+  // While two periods compete, each answer must count before the next request.
   const wanted = learning !== null || state.quota.rivals.length > 0 ? 1 : asked.wants
   const affordable = Math.floor((sessions * LEASE_SHARE) / page)
   const pages = Math.max(1, Math.min(wanted, Math.floor(available), affordable))
-  // Two more requests, if there are any: to repeat one whose answer did not arrive, and to find out whether the vendor answers at all.
+  // Two more requests, if available: one to repeat a request without an answer, and one to test whether the vendor answers at all.
   const requests = Math.min(pages + SPARE_REQUESTS, Math.floor(available))
   const deadlineMs = nowMs + options.leaseMs
   const grant = { lease, kind, requests, sessions: pages * page, limit, pageSessions: page, deadlineMs }
@@ -299,8 +299,8 @@ export function requestLease(given: GovernorState, asked: LeaseRequest, nowMs: n
 }
 
 /**
- * Holds back the sessions of a lost answer or a failure of the vendor: either may hide a billed page, and counts against the run's limit.
- * An attempt without a connection hides nothing.
+ * Holds back the sessions of a lost answer or a vendor failure: either may hide a billed page, and counts against the
+ * run's limit. An attempt without a connection hides nothing.
  */
 function withUnseenAnswer(state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState {
   if (lease === undefined || lease.pageSessions === 0 || answer.isProbe || answer.unsent || answer.status === 429)
@@ -312,7 +312,7 @@ function withUnseenAnswer(state: GovernorState, lease: Lease | undefined, answer
 
 const pauseAfter = (state: GovernorState, lease: Lease | undefined, answer: Answer): GovernorState => ({
   ...withUnseenAnswer(state, lease, answer),
-  // A failure that another lease reports late says nothing about the probe, which is still to be answered.
+  // A failure that another lease reports late does not affect the probe, which is still unanswered.
   mode: state.mode === 'probing' && lease?.id !== state.probe ? 'probing' : 'paused',
   pausedSinceMs: Math.max(state.pausedSinceMs, answer.receivedAtMs),
   pausedUntilMs: Math.max(
@@ -379,14 +379,14 @@ export function govern(state: GovernorState, event: GovernorEvent): GovernorStat
   }
 }
 
-// When the vendor may be probed again: at once at first, because a contradiction is settled by one probe and a new period by two; then after
-// intervals that double with each probe of the last hour. So at most eight fit into an hour, whatever the answers say.
+// Limits probes of the vendor: the first follow at once, because one probe settles a contradiction and two settle a new period.
+// Then the interval doubles with each probe of the last hour, so at most eight fit into an hour, whatever the answers are.
 
 const PROBES_AT_ONCE = 3
-/** A run waits this many sixtieths of the hour for a probe at most; otherwise the quota counts as spent. */
+/** Maximum wait of a run for a probe, in sixtieths of the hour; beyond that the quota counts as spent. */
 const MAX_WAIT = 10
 
-/** Returns the probes of the hour before `atMs`, and one more. */
+/** Returns the probes of the hour before `atMs`, and `atMs` itself. */
 export const withProbe = (probes: readonly number[], atMs: number, hourMs: number): number[] => [
   ...probes.filter(probedAtMs => probedAtMs > atMs - hourMs),
   atMs,
@@ -405,9 +405,9 @@ function nextProbeMs(
   return atMs > nowMs + (MAX_WAIT * hourMs) / 60 ? null : atMs
 }
 
-// Allowances that a person grants to a running sync: limits only rise.
+// Allowances that a person grants to a running sync can only raise limits.
 
-/** Limits of a run; null: none. */
+/** Limits of a run; null for none. */
 interface Limits {
   allowedPacks: number
   maxRequests: number | null

@@ -12,7 +12,7 @@ export interface LeaseGranted {
   pageSessions: number
   atMs: number
   deadlineMs: number
-  /** The process that uses the lease, `HOST/PID/ID`: the lease is over once it has ended. Absent: unknown. */
+  /** The process that uses the lease, `HOST/PID/ID`: the lease is over once it has ended. Omitted if unknown. */
   holder?: string
 }
 
@@ -40,15 +40,15 @@ export interface Answer {
   receivedAtMs: number
   /** HTTP status; null if no answer came. */
   status: number | null
-  /** True if we aborted the request, so that its outcome is no sign of the vendor's state. */
+  /** True if we aborted the request, so that its outcome does not show the vendor's state. */
   givenUp?: boolean
-  /** True if no connection was made: the vendor can neither have counted nor billed the request. */
+  /** True if no connection was made, so that the vendor neither counted nor billed the request. */
   unsent?: boolean
   /** True for the answer to a probe. */
   isProbe?: boolean
   returned: number
   billed: number | null
-  /** Most sessions that one of the records shows; absent where there are no records. */
+  /** Maximum number of sessions in one of the records; omitted if there are none. */
   mostSessions?: number
   usage: ReportedUsage | null
   rateLimit: ReportedRateLimit | null

@@ -1,9 +1,9 @@
-// How many conversations a request asks for. Far from a limit, a page counts as the agent's mean number of sessions per conversation. Close
-// to a limit it counts as if each conversation had as many sessions as any seen before of that agent, so only an unseen number can exceed it.
+// Determines how many conversations to request. Far from a limit, a page counts with the agent's mean number of sessions per conversation.
+// Close to a limit it counts as if each conversation had the maximum seen before for that agent, so only an unseen number can exceed it.
 import type { Density } from '../planning/estimate.ts'
 import { parseCount } from '../quota/reported-usage.ts'
 
-/** What an agent's conversations have billed so far, and the most sessions seen in one of them. */
+/** Sessions billed for an agent's conversations so far, and the maximum seen in one of them. */
 export interface AgentBills {
   agentId: string
   returned: number
@@ -11,28 +11,28 @@ export interface AgentBills {
   most: number
 }
 
-/** Sessions per conversation: assumed of an agent without bills; the lowest mean of fewer than ten conversations. */
+/** Sessions per conversation: assumed for an agent without bills; the lowest mean for fewer than ten conversations. */
 const ASSUMED_MOST = 5
 const LOWEST_MEAN = 1.25
 const MARGIN = 1.2
-/** Page sizes to choose from; few, because each change of the size begins a new generation. */
+/** Available page sizes. They are few, because each change of the size begins a new generation. */
 const PAGE_SIZES = [100, 50, 20, 10, 5, 2, 1]
 /** A generation of small pages is ended for a larger size once this many pages of that size fit. */
 const GROWTH_FACTOR = 4
-/** Largest page of an agent without bills in a run with a limit of sessions. */
+/** Largest page of an agent without bills in a run with a session limit. */
 const FIRST_PAGE = 5
-/** Share of the included sessions kept in case a page bills more than it holds. */
+/** Share of the included sessions that is reserved in case a page bills more than its records show. */
 const SURPRISE_SHARE = 0.001
 export const MIN_SURPRISE_SESSIONS = 4
 
-/** Sessions kept in case a page bills more than it holds: a third of the page, within a share of the included sessions. */
+/** Returns the sessions reserved for surprising bills: a third of the page, within a share of the included sessions. */
 export const surpriseReserve = (includedSessions: number, page = Number.POSITIVE_INFINITY): number =>
   Math.max(MIN_SURPRISE_SESSIONS, Math.ceil(Math.min(includedSessions * SURPRISE_SHARE, page / 3)))
 
 const billsOf = (agents: readonly AgentBills[], agentId: string): AgentBills | undefined =>
   agents.find(agent => agent.agentId === agentId)
 
-/** Adds a page to the bills of its agent. `mostSessions`: what its records show; the bill shows at least the mean. */
+/** Adds a page to the bills of its agent. `mostSessions` is the maximum in its records; the bill shows at least the mean. */
 export function withPage(
   agents: readonly AgentBills[],
   agentId: string,
@@ -54,7 +54,7 @@ export const storedBills = ([agentId, density]: readonly [string, Density]): Age
   most: density.mostSessions,
 })
 
-/** Sessions that a page of that agent is expected to bill. */
+/** Returns the sessions that a page of that agent is expected to bill. */
 export function pageSessions({ agents }: { agents: readonly AgentBills[] }, agentId: string, limit: number): number {
   const bills = billsOf(agents, agentId)
   if (!bills) return limit > 1 ? limit * ASSUMED_MOST : Math.ceil(LOWEST_MEAN)
@@ -63,7 +63,7 @@ export function pageSessions({ agents }: { agents: readonly AgentBills[] }, agen
 }
 
 /**
- * Returns the page size that fits into `sessions`, and the sessions that such a page holds; undefined: none. `left`:
+ * Returns the page size that fits into `sessions`, and the sessions of that page; undefined if none fits. `left`:
  * sessions up to the closest limit. A running generation keeps its size, unless larger pages fit again.
  */
 export function pageSize(

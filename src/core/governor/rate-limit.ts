@@ -1,12 +1,12 @@
-// The rate limit: how many requests may still be made this hour. The vendor's hour may be rolling or fixed, and its counter shared with
-// other users of the token, late, or reset. So the lower of two counts is believed: our own rolling one, and the last reported one, carried
-// forward with our own requests since.
+// The rate limit: the number of requests that may still be made this hour. The vendor's hour may be rolling or fixed,
+// and its counter shared with other users of the token, late, or reset. So the lower of two counts is used: our own
+// rolling one, and the last reported one, carried forward with our own requests since.
 
 /** Requests answered within one slice of time. They count as made at the slice's end, so that none expires too early. */
 interface Bucket {
   endMs: number
   count: number
-  /** The agent and the kind of the window that they were made for; null: not known. */
+  /** Agent and kind of the window that made the requests; null if unknown. */
   agentId: string | null
   kind: string | null
 }
@@ -15,7 +15,7 @@ export interface RateLimitState {
   hourMs: number
   requestsPerHour: number
   buckets: readonly Bucket[]
-  /** The reported count whose request was sent last. */
+  /** The reported count with the latest request. */
   reported: { remaining: number; sentAtMs: number; receivedAtMs: number } | null
 }
 
@@ -29,8 +29,8 @@ export const newRateLimit = (hourMs: number, requestsPerHour: number): RateLimit
 })
 
 /**
- * Counts a request at the time of its answer (or abort): the vendor counted it earlier, so it never leaves our hour before the vendor's.
- * Requests of two hours are kept: each one that leaves the hour after a report raises the reported count by one again.
+ * Counts a request at the time of its answer (or abort). The vendor counted it earlier, so it never leaves our hour before the
+ * vendor's. Requests of two hours are kept: each one that leaves the hour after a report raises the reported count by one again.
  */
 export function countRequest(
   state: RateLimitState,
@@ -45,7 +45,7 @@ export function countRequest(
   return { ...state, buckets: [...others, { endMs, count: (known?.count ?? 0) + count, agentId, kind }] }
 }
 
-/** Applies a reported limit. The report whose request was sent last counts; of several sent at the same time, the lowest. */
+/** Applies a reported limit. The report with the latest request counts; of several sent at the same time, the lowest. */
 export function applyReportedLimit(
   state: RateLimitState,
   reported: { requestsPerHour: number | null; remainingHour: number | null },
@@ -67,14 +67,14 @@ export function applyReportedLimit(
 const sumWhere = (state: RateLimitState, keep: (bucket: Bucket) => boolean): number =>
   state.buckets.reduce((sum, bucket) => (keep(bucket) ? sum + bucket.count : sum), 0)
 
-/** Our requests within the rolling hour: all, or those that `counts`. */
+/** Returns the number of our requests within the rolling hour: all, or those that `counts` selects. */
 export const requestsThisHour = (
   state: RateLimitState,
   nowMs: number,
   counts: (bucket: Bucket) => boolean = () => true,
 ): number => sumWhere(state, bucket => bucket.endMs > nowMs - state.hourMs && counts(bucket))
 
-/** Returns the last report carried forward to `nowMs`: minus our requests since, plus ours that have left the hour since. Null: none, or expired. */
+/** Returns the last report carried forward to `nowMs`: minus our requests since, plus ours that left the hour. Null if none is valid. */
 function reportedRemaining(state: RateLimitState, nowMs: number): number | null {
   const { reported, hourMs } = state
   if (reported === null || nowMs >= reported.sentAtMs + hourMs) return null
@@ -87,15 +87,16 @@ function reportedRemaining(state: RateLimitState, nowMs: number): number | null 
   return reported.remaining - since + expired
 }
 
-/** Requests that may be made now, after subtracting `outstanding` ones (leased, not yet made). May be negative. */
+/** Returns the requests that may be made now, minus `outstanding` ones (leased, not yet made). May be negative. */
 export function requestsLeft(state: RateLimitState, nowMs: number, outstanding: number): number {
   const own = state.requestsPerHour - requestsThisHour(state, nowMs)
   return Math.min(own, reportedRemaining(state, nowMs) ?? own) - outstanding
 }
 
 /**
- * When a request beyond the `reserve` may be free again, ms, always later than now. If our own requests use up the limit: when the oldest
- * one leaves the hour. If others do: after a minute, or when the report expires, because only another answer shows whether theirs expired.
+ * Returns when a request beyond the `reserve` may be free again, ms, always later than now. If our own requests use up the limit: when the
+ * oldest one leaves the hour. Otherwise after a minute, or when the report expires, because only another answer shows whether the others'
+ * requests expired.
  */
 export function nextFreeRequestMs(state: RateLimitState, nowMs: number, reserve = 0): number {
   const { hourMs, reported, buckets } = state

@@ -1,11 +1,11 @@
-// Sessions that may be leased. New conversations may use all sessions left of the quota, history only those beyond the reserve for new
-// conversations. Subtracted are the sessions of open leases and, per lease, a reserve in case a page bills more than expected.
+// Sessions that may be leased. New conversations may use all sessions left of the quota, history only those beyond the reserve for
+// new conversations. The sessions of open leases are subtracted, with a reserve per lease in case a page bills more than expected.
 import { headReserve, type Outlook } from '../planning/estimate.ts'
 import type { WindowKind } from '../planning/windows.ts'
 import { PACK_SESSIONS, possiblyUsed, type QuotaState, sessionsLeft } from '../quota/quota.ts'
 import { type AgentBills, MIN_SURPRISE_SESSIONS, pageSessions, surpriseReserve } from './page-size.ts'
 
-/** The part of the governor's state that decides how many sessions may be leased. */
+/** The part of the governor's state that determines how many sessions may be leased. */
 interface SessionBudget {
   options: {
     headReserveShare: number | null
@@ -25,19 +25,19 @@ interface SessionBudget {
 const outstandingSessions = (state: SessionBudget): number =>
   state.leases.reduce((sum, lease) => sum + Math.max(0, lease.sessions - lease.billed), 0)
 
-/** Sessions of the run's limit kept for each page in case it bills more than it holds; none of a small limit. */
+/** Returns the sessions of the run's limit reserved for surprising bills; small limits have none. */
 const runSurprise = (maxSessions: number): number => Math.min(MIN_SURPRISE_SESSIONS, Math.floor(maxSessions / 25))
 
-/** Sessions that the run may still spend, after subtracting what lost answers may have billed and the reserve for one page. */
+/** Returns the sessions that the run may still spend, minus those that lost answers may have billed and the reserve for one page. */
 export const runSessions = ({ options, spent, lost }: SessionBudget): number =>
   options.maxSessions === null
     ? Number.POSITIVE_INFINITY
     : options.maxSessions - spent.sessions - lost.sessions - runSurprise(options.maxSessions)
 
-/** Kinds that may not use the reserve for new conversations: all but new conversations and conversations that a person named. */
+/** Kinds that may not use the reserve for new conversations: all but new conversations and those that a person named. */
 const YIELDS_TO_HEAD: ReadonlySet<WindowKind> = new Set(['tail', 'full', 'reread', 'refresh', 'sample'])
 
-/** Sessions reserved for new conversations. */
+/** Returns the sessions reserved for new conversations. */
 function sessionReserve({ options, quota, outlook, leases }: SessionBudget, nowMs: number): number {
   const begun = outlook.learned.filter(
     ({ agentId, perDay }) => perDay === null && leases.some(lease => lease.agentId === agentId),
@@ -47,7 +47,7 @@ function sessionReserve({ options, quota, outlook, leases }: SessionBudget, nowM
   return headReserve({ outlook, begun: begun.length, ageMs, includedSessions, share: options.headReserveShare })
 }
 
-/** Unused sessions of packs that a person allowed for history; they are part of no reserve. */
+/** Returns the unused sessions of packs that a person allowed for history; no reserve includes them. */
 function packsForHistory({ options, quota, packsFrom }: SessionBudget): number {
   if (!packsFrom || packsFrom.key !== quota.key) return Number.NEGATIVE_INFINITY
   return (
@@ -63,7 +63,7 @@ export function withPacks<S extends SessionBudget>(state: S): S {
   return { ...state, packsFrom: { key: quota.key, sessions: possiblyUsed(quota) } }
 }
 
-/** Sessions that a window of that kind may still lease. */
+/** Returns the sessions that a window of that kind may still lease. */
 export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: number): number {
   const { options, quota } = state
   const left = sessionsLeft(quota, options.allowedPacks)
@@ -80,8 +80,8 @@ export function sessionsFor(state: SessionBudget, kind: WindowKind, nowMs: numbe
 const LEARNING_SHARE = 0.5
 
 /**
- * Sessions for the first page of history of an agent without a known rate: a part of all that are `left`, with those reserved for the new
- * conversations of others, because this page shows how many the agent needs itself. Null for all other pages.
+ * Returns the sessions for the first page of history of an agent without a known rate: a part of all that are `left`, including
+ * those reserved for new conversations of others, because this page shows the agent's own need. Null for all other pages.
  */
 export function learningSessions(
   state: SessionBudget,
@@ -94,7 +94,7 @@ export function learningSessions(
   return Math.min(left, Math.max(pageSessions(state, agentId, 1), (left * LEARNING_SHARE) / unread.length))
 }
 
-/** Sessions that open leases other than `lease` may have billed. */
+/** Returns the sessions that open leases other than `lease` may have billed. */
 export function unseenSessions(
   { leases, quota }: SessionBudget,
   lease: SessionBudget['leases'][number] | undefined,

@@ -1,8 +1,8 @@
-// Coverage: which seconds of an agent's `ts` axis have been read to the end. A set of closed intervals of whole
-// seconds, sorted and disjoint. Only completed windows add to it, never rows: an event, a refresh or a wrong `ts` must
-// not move it.
+// Coverage: the seconds of an agent's `ts` axis that have been read completely. It is a set of closed intervals of
+// whole seconds, sorted and disjoint. Only completed windows add to it, never rows: an event, a refresh or a wrong `ts`
+// must not move it.
 
-/** Closed: includes both seconds. */
+/** A closed interval, which includes both seconds. */
 export interface Interval {
   from: number
   to: number
@@ -52,8 +52,9 @@ export const without = (coverage: Coverage, taken: Interval): Coverage =>
   )
 
 /**
- * Returns the second, at least `from`, after the last known conversation: everything later was read and was empty; null if nothing was read, or it is not known. A poll
- * begins there: it bills nothing more, and finds what a stalled mirror lacked. `seenThroughSec`: the last second that may hold a conversation; null: none has.
+ * Returns the second, at least `from`, after the last known conversation, if everything later was read and was empty; null if nothing was read, or
+ * this is unknown. A poll begins there: it bills nothing more, and finds conversations that a stalled mirror lacked. `seenThroughSec`: last second
+ * that may contain a conversation, or null.
  */
 export function quietFrom(coverage: Coverage, from: number, seenThroughSec: number | null | undefined): number | null {
   const last = coverage.at(-1)

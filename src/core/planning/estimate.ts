@@ -1,4 +1,4 @@
-// Estimates of what windows cost. The API offers no free count, so unread ranges are priced by what the agent's read ranges cost, if any.
+// Estimates the cost of windows. The API has no free count, so unread ranges are priced by the agent's read ranges, if any.
 
 import { parseCount } from '../quota/reported-usage.ts'
 import { DAY } from '../time.ts'
@@ -9,7 +9,7 @@ export interface Range {
   high: number
 }
 
-/** `1,200 to 1,900`, or one number where both ends are the same. */
+/** Returns `1,200 to 1,900`, or one number if both ends are the same. */
 export function rangeText({ low, high }: Range): string {
   const [from, to] = [low, high].map(value => Math.round(value).toLocaleString('en-US'))
   return low === high ? from! : `${from} to ${to}`
@@ -23,12 +23,12 @@ export interface Estimate {
 
 /** Statistics of an agent's conversations so far. */
 export interface Density {
-  /** The fewest and the most conversations on any observed day. */
+  /** Minimum and maximum number of conversations on any observed day. */
   perDay: Range
-  /** Mean number of new conversations a day. */
+  /** Mean number of new conversations per day. */
   newPerDay: number
   sessionsPerConversation: number
-  /** Most sessions in one conversation. */
+  /** Maximum number of sessions in one conversation. */
   mostSessions: number
 }
 
@@ -53,17 +53,17 @@ function sessionsOf(record: unknown): number {
 }
 
 /**
- * Sessions in a page's records: the assumed bill where the answer reports none. It may be too high: the vendor bills past sessions with
- * human turns (section 4.12, rule 2); here, sessions without human turns are counted, too.
+ * Returns the sessions in a page's records: the assumed bill if the answer reports none. It may be too high: the vendor
+ * bills past sessions with human turns (section 4.12, rule 2), but sessions without human turns are counted here, too.
  */
 export const sessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((sum, record) => sum + sessionsOf(record), 0)
 
-/** Sessions that a page billed. Each record bills at least one (section 4.12, rules 1 and 2), whatever the answer reports. */
+/** Returns a page's billed sessions: at least one per record (section 4.12, rules 1 and 2), whatever the answer reports. */
 export const billOf = (records: readonly unknown[], reported: number | null): number =>
   Math.max(records.length, reported ?? sessionsShown(records))
 
-/** Most sessions that one of these records shows. */
+/** Returns the maximum number of sessions in one of these records. */
 export const mostSessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((most, record) => Math.max(most, sessionsOf(record)), 0)
 
@@ -101,7 +101,7 @@ export const totalOf = (estimates: readonly Estimate[]): Estimate => ({
 })
 
 export interface Layout {
-  /** Hours until the last request may be made. */
+  /** Hours until the last request can be made. */
   hours: Range
   /** Billing periods needed, including this one. */
   periods: Range
@@ -127,39 +127,39 @@ export function layOut(
 /** Assumed length of a billing period, which the vendor does not report. */
 export const PERIOD_DAYS = 31
 
-/** Remaining days of the period, at least one. `ageMs`: time since its first report; null: not known. */
+/** Returns the remaining days of the period, at least one. `ageMs`: time since its first report; null if unknown. */
 const daysLeft = (ageMs: number | null): number => Math.max(1, PERIOD_DAYS - (ageMs ?? 0) / DAY)
 
-/** How many sessions new conversations are expected to use per day. */
+/** Expected number of sessions that new conversations use per day. */
 export interface Outlook {
-  /** Of agents whose last weeks were read before the run; agents without conversations in these weeks need none. */
+  /** Sessions per day of agents whose last weeks were read before the run; agents without conversations in these weeks need none. */
   knownPerDay: number
-  /** Agents of which nothing was read when the run was planned, with the rate that the run has seen; null: none yet. */
+  /** Agents of which nothing was read when the run was planned, with the rate that the run has seen; null if it has seen none. */
   learned: readonly { agentId: string; perDay: number | null; conversations: number }[]
 }
 
 export const NO_OUTLOOK: Outlook = { knownPerDay: 0, learned: [] }
 
-/** Reserved for new conversations if no share is configured, even if fewer are expected: agents may become busier. */
+/** Share reserved for new conversations if none is configured, even if fewer are expected: agents may become busier. */
 const USUAL_SHARE = 0.1
 
 /** Adds two standard deviations, because few conversations give a poor estimate of a rate. */
 const withMargin = (perDay: number, conversations: number): number =>
   conversations === 0 ? 0 : perDay * (1 + 2 / Math.sqrt(conversations))
 
-/** Sessions per day that new conversations of agents with a known density use. */
+/** Returns the sessions per day that new conversations of agents with a known density use. */
 export function knownPerDay(densities: readonly Density[]): number {
   const conversations = densities.reduce((sum, { newPerDay }) => sum + newPerDay * DAYS_OF_DENSITY, 0)
   const perDay = densities.reduce((sum, density) => sum + density.newPerDay * density.sessionsPerConversation, 0)
   return withMargin(perDay, conversations)
 }
 
-/** Minimum number of days from which a density is calculated. */
+/** Minimum number of days for calculating a density. */
 const DAYS_OF_DENSITY = 7
 
 /**
- * Sessions that new conversations use until the period ends. `begun`: agents whose first page is being read; they are assumed to be like
- * those that this run has read.
+ * Returns the sessions that new conversations will use until the period ends. `begun`: agents whose first page is being
+ * read; they are assumed to be like those that this run has read.
  */
 export function projectedSessions(outlook: Outlook, ageMs: number | null, begun = 0): number {
   const read = outlook.learned.filter(({ perDay }) => perDay !== null)
@@ -173,8 +173,8 @@ export function projectedSessions(outlook: Outlook, ageMs: number | null, begun 
 }
 
 /**
- * Sessions reserved for new conversations: the configured share of the included ones, which shrinks as the period passes. Without a
- * configured share (null): as projected, and at least a tenth.
+ * Returns the sessions reserved for new conversations: the configured share of the included ones, which shrinks as the
+ * period passes. Without a configured share (null): as projected, and at least a tenth.
  */
 export function headReserve(options: {
   outlook: Outlook
@@ -191,8 +191,8 @@ export function headReserve(options: {
 }
 
 /**
- * Sessions per day in a history window so far, averaged over at least one day, so that a burst does not count as a rate. The oldest
- * conversation only bounds the time and does not count: the single conversation of a quiet agent is no rate.
+ * Returns the sessions per day in a history window so far, averaged over at least one day, so that a burst does not count as a
+ * rate. The oldest conversation only bounds the time and does not count: the single conversation of a quiet agent is no rate.
  */
 export function perDayOf({ window, lastTsMs, returned, billed }: WindowProgress): number {
   if (returned < 2) return 0
@@ -200,10 +200,10 @@ export function perDayOf({ window, lastTsMs, returned, billed }: WindowProgress)
   return (billed * (1 - 1 / returned)) / Math.max(1, days)
 }
 
-/** Only history of this age or younger shows the present rate. */
+/** Maximum age of history that shows the current rate. */
 const RECENT_HISTORY_MS = 28 * DAY
 
-/** Updates the outlook with the pages read in a window of an agent of which nothing was known. */
+/** Updates the outlook with the pages read in a window of a previously unknown agent. */
 export function updateOutlook(outlook: Outlook, read: WindowProgress): Outlook {
   const { agentId, kind, toSec } = read.window
   const index = outlook.learned.findIndex(agent => agent.agentId === agentId)

@@ -1,6 +1,6 @@
-// Pages that cannot be read although the vendor answers other requests: one record breaks the answer, or pages of this size take too long.
-// Such a page is requested again from the last landed `ts`, with smaller limits. If a page of one conversation fails too, the window ends with a
-// gap: the conversation behind the last landed one cannot be read. Together, the failed requests of one place ask for less than two full pages.
+// Pages that cannot be read although the vendor answers other requests: one record breaks the answer, or pages of this size take too long. The
+// page is requested again from the last landed `ts`, with smaller limits. If a page of one conversation fails too, the window ends with a gap:
+// the conversation after the last landed one cannot be read. Together, the failed requests at one position request less than two full pages.
 import type { ErrorCode } from '../errors.ts'
 import { DAY, HOUR, MINUTE } from '../time.ts'
 import { restarted } from './window-query.ts'
@@ -16,16 +16,16 @@ export interface PageFailure {
   limit: number
   /** Sessions that the failed attempts may have billed. */
   billedUpTo: number
-  /** ms of the server's clock. */
+  /** Time of the server's clock, ms. */
   atMs: number
 }
 
 const slowUntilMs = (slow: number, atMs: number): number => atMs + Math.min(DAY, HOUR * 2 ** Math.min(slow - 1, 5))
 
-/** Within this time after such a proof, another failed page needs no proof of its own, except a page of one conversation. */
+/** Within this time after a proof, another failed page needs no separate proof, except a page of one conversation. */
 const PROOF_LASTS_MS = MINUTE
 
-/** True if the vendor is known to answer other requests, so that the failure concerns the page. */
+/** True if the vendor is known to answer other requests, so that only this page fails. */
 export const isProved = ({ cap }: WindowProgress, { limit, atMs }: Pick<PageFailure, 'limit' | 'atMs'>): boolean =>
   limit > 1 && cap !== undefined && atMs - cap.provedMs < PROOF_LASTS_MS
 

@@ -5,7 +5,7 @@ import type { Estimate } from './estimate.ts'
 import type { FullScope, WindowProgress } from './windows.ts'
 
 export interface FullExport extends FullScope {
-  /** When it was planned, on the server's clock, ms. */
+  /** Time of its planning, on the server's clock, ms. */
   openedAtMs: number
   fromSec: number | null
   toSec: number
@@ -31,19 +31,19 @@ export function newestFullExports(windows: readonly WindowProgress[], droppedMs:
   return [...newest.values()]
 }
 
-/** Agents of the export that still exist (`there`) and whose windows are not finished. */
+/** Returns the agents of the export that still exist (`there`) and whose windows are not finished. */
 export function agentsLeft({ agents, windows }: FullExport, there: readonly string[]): string[] {
   const done = new Set(windows.filter(progress => progress.done).map(({ window }) => window.agentId))
   return there.filter(agentId => (agents.length === 0 || agents.includes(agentId)) && !done.has(agentId))
 }
 
-/** True for the export's own start, or for a relative one (`--since 90d`), which has moved by the time that passed since the planning. */
+/** True for the export's own start, or for a relative one (`--since 90d`), which has moved with time since the planning. */
 const hasSameStart = ({ fromSec, openedAtMs }: FullExport, from: number, nowMs: number): boolean =>
   (fromSec === null) === from <= 0 && Math.abs(from - (fromSec ?? 0)) <= second(nowMs - openedAtMs) + 60
 
 /**
- * Returns the full export that a request for this scope and start continues; null: the request begins a new one. An export
- * planned by an earlier request must be unfinished; the request's own export (planned at `continuesMs`) may be finished already.
+ * Returns the full export that a request for this scope and start continues; null if the request begins a new one. An export
+ * planned by an earlier request must be unfinished; the request's own export (planned at `continuesMs`) may already be finished.
  */
 export function resumableFullExport(
   exports: readonly FullExport[],
@@ -54,7 +54,7 @@ export function resumableFullExport(
   return same.openedAtMs === asked.continuesMs || agentsLeft(same, asked.there).length > 0 ? same : null
 }
 
-/** Seconds that an unfinished window of a full export has read: the newest ones, because it reads newest first. */
+/** Returns the seconds that an unfinished window of a full export has read: the newest ones, because it reads newest first. */
 export function coveredByFullExport({ window, lastTsMs, done, holes = [] }: WindowProgress): Interval[] {
   if (done || lastTsMs === null || second(lastTsMs) >= window.toSec) return []
   return gaps(holes, { from: Math.max(second(lastTsMs) + 1, window.fromSec ?? 0), to: window.toSec })
@@ -65,7 +65,7 @@ export interface StoredDay {
   /** From the first `ts` to the last one. */
   range: Interval | null
   conversations: number
-  /** Sessions by estimate: the conversations at the rate at which this agent's exports were billed. */
+  /** Estimated sessions: the number of conversations at this agent's billed rate. */
   billed: number
   /** Sessions in the conversations' records, some of which may not be billed. */
   sessions: number

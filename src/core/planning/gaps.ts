@@ -1,5 +1,5 @@
-// Gaps: ranges of an agent's conversations that the vendor refused, or of which no answer could be read. They are asked again at growing
-// intervals. Until then nothing may call the workspace up to date.
+// Gaps: ranges of an agent's conversations that the vendor refused, or whose answers could not be read. They are
+// requested again at growing intervals. Until then nothing may call the workspace up to date.
 
 import type { ErrorCode } from '../errors.ts'
 import { DAY, HOUR, SECOND } from '../time.ts'
@@ -9,51 +9,51 @@ import { newProgress, openWindow, sortOf, type WindowProgress } from './windows.
 /** A range of `ts` that could not be read; plain JSON. */
 export interface Gap {
   agentId: string
-  /** First second; null: from the beginning of time. */
+  /** First second; null for the beginning of time. */
   fromSec: number | null
   /** Last second. */
   toSec: number
-  /** Code of the last failure, and its text. */
+  /** Code of the last failure; `what` is its text. */
   code: ErrorCode
   what: string
-  /** When it could first not be read, ms. */
+  /** Time when it first could not be read, ms. */
   sinceMs: number
   tries: number
-  /** It is not asked again before this time, ms. */
+  /** Time of its next request, ms. */
   retryAtMs: number
-  /** The vendor answered with records of other ranges: nothing of the agent is requested before `retryAtMs`. */
+  /** Set if the vendor answered with records of other ranges: nothing of the agent is requested before `retryAtMs`. */
   outOfRange?: true
 }
 
-/** When a gap is asked again, ms: after 1 h · 2^tries, at most a day. */
+/** Returns when to request a gap again, ms: after 1 h · 2^tries, at most a day. */
 export const retryAtMs = ({ lastTriedMs, tries }: { lastTriedMs: number; tries: number }): number =>
   lastTriedMs + Math.min(DAY, HOUR * 2 ** tries)
 
-/** Number of gaps that a plan or a report carries. */
+/** Maximum number of gaps in a plan or a report. */
 export const MAX_GAPS_REPORTED = 20
 
-/** What a sync, or its plan, knows of the completeness of its workspace. */
+/** Facts about the completeness of a workspace, known to a sync or its plan. */
 interface Reached {
-  /** Of a sync: its outcome. */
+  /** Outcome of the sync. */
   outcome: string
-  /** Windows that are unfinished. */
+  /** Number of unfinished windows. */
   windowsLeft: number
-  /** Number of conversation records in the quarantine; absent: none. */
+  /** Number of conversation records in the quarantine; omitted for none. */
   unusable?: number
-  /** Agents are left out, or may be: the list of agents may be short or could not be read, or an id cannot be requested. */
+  /** True if agents are or may be left out: the list of agents may be short or unreadable, or an id cannot be requested. */
   agentsLeftOut?: boolean
 }
 
-/** The only judge of "up to date": everything up to now is stored, as far as is known. */
+/** True if the workspace is up to date: everything up to now is stored, as far as is known. Nothing else may decide this. */
 export const isUpToDate = (
   { outcome, windowsLeft, unusable = 0, agentsLeftOut = false }: Reached,
   gaps: readonly Gap[] = [],
 ): boolean => outcome === 'done' && windowsLeft === 0 && unusable === 0 && !agentsLeftOut && gaps.length === 0
 
-/** An agent whose export answered 404 is asked again: a list that lacks it, or still names it, is no evidence. */
+/** An agent whose export answered 404 is requested again, whether or not the list contains it: the list is no evidence. */
 const MAX_BACKOFF_MS = 7 * DAY
 
-/** When to ask again, ms: an hour after the first 404, then twice as long each time, at most a week. `refusedMs`: when it answered so, in any order. */
+/** Returns when to request an agent again, ms: an hour after the first 404, doubling up to a week. `refusedMs` is unsorted. */
 export function agentBackoffUntilMs(refusedMs: readonly number[]): number {
   const times = [...refusedMs].sort((a, b) => a - b)
   // Several windows of one sync are refused within a short time.
@@ -61,16 +61,16 @@ export function agentBackoffUntilMs(refusedMs: readonly number[]): number {
   return tries === 0 ? 0 : times.at(-1)! + Math.min(MAX_BACKOFF_MS, HOUR * 2 ** (tries - 1))
 }
 
-/** True for an agent that is not asked yet. Ignores a time beyond the longest interval: a clock was wrong. */
+/** True if the agent is not requested yet. Ignores a time beyond the longest interval, which a wrong clock has set. */
 export const isBackingOff = (untilMs: number, nowMs: number): boolean =>
   untilMs > nowMs && untilMs - nowMs <= MAX_BACKOFF_MS
 
-// Windows over gaps. A window that cannot be read from one end is read from the other end at once, so that everything but the conversations between
-// the two nearest readable ones arrives. What is left is requested again at growing intervals, from its middle towards both ends and in small
-// pages at first: each time, at most the conversations around the unreadable ones stay in the gap.
+// Windows over gaps. A window that cannot be read from one end is immediately read from the other end, so that only the
+// conversations between the two nearest readable ones are missing. The rest is requested again at growing intervals, from its middle
+// towards both ends and in small pages at first: each time, at most the conversations around the unreadable ones stay in the gap.
 
 /**
- * Returns the window that reads from the other end what this one could not; null if it is one itself, covers what is
+ * Returns the window that reads the unread rest from the other end. Null if this window is already one, covers what is
  * read already, or was answered with other ranges.
  */
 export function otherEnd({ window, gap }: WindowProgress): WindowProgress | null {
@@ -88,8 +88,8 @@ const DAY_SEC = DAY / SECOND
 export const FIRST_PAGE = { limit: 1, left: 1, untilMs: 0, slow: 0, billedUpTo: 0, provedMs: 0 }
 
 /**
- * Returns the windows that request a gap again: from the middle of its range towards both ends; of a short one, a
- * single window. A gap without a lower bound has no middle: its windows begin ever longer before its end.
+ * Returns the windows that request a gap again, from the middle of its range towards both ends; for a short one, a
+ * single window. A gap without a lower bound has no middle: its windows begin further and further before its end.
  */
 function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, nowMs: number): WindowProgress[] {
   const from = fromSec ?? 0
@@ -116,7 +116,7 @@ function gapWindows({ agentId, fromSec, toSec, sinceMs, tries }: Gap, nowMs: num
   }))
 }
 
-/** Gaps of one agent in which those that touch are one: between them nothing was read, and each further split would double their requests. */
+/** Merges touching gaps of one agent: between them nothing was read, and each split would double their requests. */
 function joined(gaps: readonly Gap[]): Gap[] {
   const all: Gap[] = []
   for (const gap of gaps.toSorted((a, b) => a.toSec - b.toSec)) {
@@ -131,7 +131,7 @@ function joined(gaps: readonly Gap[]): Gap[] {
   return all
 }
 
-/** Returns the windows that request those gaps again that are due and not `claimed` by other windows, within `wanted`. */
+/** Returns the windows that request due gaps again, within `wanted` and where no other window has `claimed` the range. */
 export const dueGaps = (gaps: readonly Gap[], claimed: Coverage, wanted: Interval, nowMs: number): WindowProgress[] =>
   joined(gaps)
     .filter(gap => gap.retryAtMs <= nowMs)

@@ -20,10 +20,10 @@ export function groupedByAgent(keys: Iterable<ConversationKey>): Map<string, str
   return new Map([...groups].map(([agentId, ids]) => [agentId, [...ids]]))
 }
 
-/** Limited, because the head of each landed page repeats all ids of its window. */
+/** Limits the heads of landed pages, each of which repeats all ids of its window. */
 const MAX_IDS_PER_WINDOW = 1_000
 
-/** Older unfinished windows are not resumed: what they have landed is too old for a new request. */
+/** Older unfinished windows are not resumed, because their landed pages are too old for a new request. */
 const RESUMES_WITHIN_MS = DAY
 
 /** True for a window that a later run resumes if it is unfinished. */
@@ -35,7 +35,7 @@ interface IdWindows {
   opened: WindowProgress[]
 }
 
-/** Returns the progress without these ids. Pages that have landed refer to ids by position, so the window must not be read on. */
+/** Returns the progress without these ids. Landed pages refer to ids by position, so the window must not be continued. */
 export function withoutIds(progress: WindowProgress, erased: ReadonlySet<string>): WindowProgress {
   const { window, asked, again } = progress
   const isKept = (id: string) => !erased.has(id)
@@ -48,12 +48,12 @@ export function withoutIds(progress: WindowProgress, erased: ReadonlySet<string>
   }
 }
 
-/** Windows of `kind` for these ids of one agent. Resumes unfinished windows, so that a killed run's ids are not billed twice. */
+/** Returns windows of `kind` for these ids of one agent. Resumes unfinished ones, so that no id is billed twice. */
 export function idWindows(options: {
   agentId: string
   kind: WindowKind
   ids: readonly string[]
-  /** Those of `ids` whose refresh is measured; absent: none. */
+  /** Those of `ids` whose refresh is measured; omitted for none. */
   known?: readonly string[] | undefined
   /** Unfinished windows of that agent. */
   open: readonly WindowProgress[]
@@ -66,7 +66,7 @@ export function idWindows(options: {
     ({ window }) =>
       window.kind === kind &&
       isResumable(window, nowMs) &&
-      // Windows of a refresh or a sample are resumed, whatever ids are requested now.
+      // Windows of a refresh or a sample are resumed regardless of the ids that are requested now.
       (kind !== 'selected' || window.ids!.every(id => asked.has(id))),
   )
   for (const id of resumed.flatMap(({ window }) => window.ids!)) asked.delete(id)
@@ -74,7 +74,7 @@ export function idWindows(options: {
   const opened = Array.from({ length: Math.ceil(left.length / MAX_IDS_PER_WINDOW) }, (_, index) => {
     const piece = left.slice(index * MAX_IDS_PER_WINDOW, (index + 1) * MAX_IDS_PER_WINDOW)
     const known = piece.filter(id => measured.has(id))
-    // The time in their names distinguishes the pieces.
+    // The time in the windows' names distinguishes the pieces.
     const opened = { agentId, kind, fromSec: null, toSec: 0, openedAtMs: nowMs + index, ids: piece }
     return newProgress(openWindow({ ...opened, ...(known.length > 0 && { known }) }))
   })

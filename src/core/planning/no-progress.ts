@@ -11,7 +11,7 @@ import { DAY, MINUTE } from '../time.ts'
 import { restarted } from './window-query.ts'
 import { type PageFacts, secondOf, type WindowProgress } from './windows.ts'
 
-/** True if this run requests no more of the window: it is done, or its pages are empty. */
+/** True if this run requests no more pages of the window: it is done, or its pages are empty. */
 export const isAtRest = ({ done, idle }: Pick<WindowProgress, 'done' | 'idle'>): boolean =>
   done || idle >= MAX_IDLE_PAGES
 
@@ -24,9 +24,9 @@ const RECENT_RECORDS = 400
 /** A longer window keeps the first and the last half of this many digests. */
 const DIGESTS_KEPT = 1_000
 
-/** Events without progress from the same place after which a window ends with a gap. */
+/** Number of events without progress at one position after which a window ends with a gap. */
 export const MAX_STALLED = 2
-/** Cursors without use after which a window is read by `ts` alone. */
+/** Number of useless cursors after which a window is read only by `ts`. */
 const MAX_BAD_CURSORS = 2
 /** Weighted number of consecutive empty pages in one run after which the window is left to the next run. */
 export const MAX_IDLE_PAGES = 50
@@ -71,7 +71,7 @@ function withDigest(digests: string, digest: string): string {
 
 interface Judgement
   extends Pick<WindowProgress, 'stalled' | 'badCursors' | 'recentIds' | 'pageDigests' | 'idle' | 'cursor'> {
-  /** The page brought nothing new: the window's position stays. */
+  /** True if the page contained nothing new; the window's position stays. */
   isStalled: boolean
 }
 
@@ -86,7 +86,7 @@ export function judgePage(progress: WindowProgress, page: PageFacts): Judgement 
   const known = new Set(printsIn(recentIds))
   const digest = fingerprint([...new Set(prints)].sort().join(''), DIGEST_CHARACTERS)
   const isSeen = includesDigest(pageDigests, digest)
-  // Small pages may lie in the second at which a generation begins, which is requested once more.
+  // Small pages may lie in the first second of a generation, which is requested again.
   const overlaps = !isSeen && isInFirstSecond(page)
   const repeated = isSeen ? prints.length : overlaps ? 0 : prints.filter(id => known.has(id)).length
   const isStalled = page.outOfRange === true || (repeated === prints.length && page.hasMore)
@@ -99,7 +99,7 @@ export function judgePage(progress: WindowProgress, page: PageFacts): Judgement 
     recentIds: page.outOfRange ? recentIds : (recentIds + (page.ids ?? '')).slice(-RECENT_RECORDS * ID_CHARACTERS),
     pageDigests: page.outOfRange ? pageDigests : withDigest(pageDigests, digest),
     idle: 0,
-    // A page that begins a generation may repeat what is known and still lead further by its cursor.
+    // The first page of a generation may repeat known records and still have a useful cursor.
     cursor: bad < MAX_BAD_CURSORS && !isBad && !(isStalled && isByCursor) ? page.cursorOut : null,
     isStalled,
   }
@@ -111,31 +111,31 @@ function isInFirstSecond({ beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
   return secondOf(firstTsMs) === secondOf(beginMs) && secondOf(lastTsMs) === secondOf(beginMs)
 }
 
-/** Returns the window's next generation after a refused cursor; null if a further one would begin at the same place again. */
+/** Returns the window's next generation after a refused cursor; null if it would begin at the same position again. */
 export function afterRefusedCursor(progress: WindowProgress): WindowProgress | null {
   const { stalled, badCursors } = progress
   if (stalled + 1 >= MAX_STALLED) return null
   return { ...restarted(progress), stalled: stalled + 1, badCursors: badCursors + 1 }
 }
 
-/** 1 for an empty page for which the vendor looked at nothing; 0.5 if it looked at some, or does not say. */
+/** Returns 1 for an empty page for which the vendor scanned nothing; 0.5 if it scanned some, or does not say. */
 const idleWeight = ({ scanned }: PageFacts): number => (scanned === 0 ? 1 : 0.5)
 
 /**
- * A window that has led to empty pages throughout a run backs off: they bill nothing, but take the requests of others. A sync that a person
- * started continues it at once; an unattended sync after pauses that double up to a day.
+ * A window that had only empty pages throughout a run backs off: the pages bill nothing, but use up requests. A sync
+ * that a person started continues it at once; an unattended sync continues it after pauses that double up to a day.
  */
 const MIN_BACKOFF_MS = 15 * MINUTE
 const MAX_BACKOFF_MS = DAY
 
-/** Pause after a window's last page, ms; 0 as long as its pages hold conversations. */
+/** Returns the pause after a window's last page, ms; 0 while its pages contain conversations. */
 export function backoffMs({ idle }: Pick<WindowProgress, 'idle'>): number {
   const runs = Math.floor(idle / MAX_IDLE_PAGES)
-  // The exponent is capped so that the power cannot overflow; the maximum is reached long before.
+  // The exponent is capped so that the power cannot overflow; the maximum pause is reached long before.
   return runs === 0 ? 0 : Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(runs - 1, 20))
 }
 
-/** End of a window's pause, ms; null if there is no pause, or it is over. `lastSentMs`: when the newest page was requested. */
+/** Returns the end of a window's pause, ms; null if it does not pause. `lastSentMs`: time of its newest request. */
 export function backoffUntilMs(progress: WindowProgress, lastSentMs: number, nowMs: number): number | null {
   const pauseMs = backoffMs(progress)
   return pauseMs > 0 && lastSentMs + pauseMs > nowMs ? lastSentMs + pauseMs : null

@@ -52,20 +52,20 @@ export interface AgentFacts {
   open: readonly WindowProgress[]
   /** Names of unfinished windows that back off (`backoffUntilMs`): neither these windows nor their ranges are planned. */
   backingOff?: readonly string[]
-  /** Ranges that could not be read, in `coverage` or not. */
+  /** Ranges that could not be read, whether or not `coverage` contains them. */
   gaps?: readonly Gap[]
-  /** The last second that may hold a conversation, as far as pages have shown; null: none has. Absent: not known. */
+  /** The last second that may contain a conversation according to the pages; null if none has one; omitted if unknown. */
   seenThroughSec?: number | null | undefined
-  /** The vendor refuses the agent: nothing is requested before this time, ms. */
+  /** Set if the vendor refuses the agent: nothing is requested before this time, ms. */
   refusedUntilMs?: number
   density: Density | null
   /** Windows of full exports, finished or not; not in `open`. */
   full?: readonly WindowProgress[]
-  /** Stored conversations by day; absent where no full export is planned. */
+  /** Stored conversations by day; omitted if no full export is planned. */
   stored?: readonly StoredDay[]
 }
 
-/** Conversations whose first export waits until they are quiet, and the earliest `ts` of them, in seconds. */
+/** Conversations whose first export waits until they are quiet, and their earliest `ts`, in seconds. */
 export interface ActiveConversations {
   conversations: number
   sinceSec: number
@@ -76,20 +76,20 @@ type AgentIds = ReadonlyMap<string, readonly string[]>
 
 export interface PlanOptions {
   agents: readonly AgentFacts[]
-  /** The server's clock, ms. */
+  /** Time of the server's clock, ms. */
   nowMs: number
   settleMs: number
   sinceMs: number | null
   untilMs: number | null
   /** `full` exports everything again; `selected` exports conversations by id. */
   mode: { kind: 'incremental' } | { kind: 'full'; agents: readonly string[] } | { kind: 'selected'; ids: AgentIds }
-  /** Full exports planned at or before this time are dropped, ms; null or absent: none. */
+  /** Full exports planned at or before this time are dropped, ms; null or omitted for none. */
   droppedMs?: number | null
-  /** When this request planned its own full export, ms; null or absent: it has planned none. */
+  /** Time when this request planned its own full export, ms; null or omitted if it has planned none. */
   continuesMs?: number | null
-  /** What an incremental run exports again. */
+  /** Conversations and ranges that an incremental run exports again. */
   refreshes: RefreshRequest
-  /** Sessions that requesting gaps again may bill for pages that cannot be read. */
+  /** Sessions that requests for gaps may bill for unreadable pages. */
   gapSessions: number
   maxPage: number
   idsPerRequest: number
@@ -101,9 +101,9 @@ export interface RefreshRequest
   extends Pick<RereadOptions, 'ranges' | 'horizonMs' | 'quietMs' | 'budgetSessions' | 'late'> {
   /** Changed or requested conversations. */
   refresh: AgentIds
-  /** Those in `refresh` that no new message causes and that are measured; absent: none. */
+  /** Conversations in `refresh` without a new message, whose refresh is measured; omitted for none. */
   known?: AgentIds
-  /** What such refreshes have found so far; absent: none was measured. */
+  /** Results of these refreshes so far; omitted if none was measured. */
   measured?: MeasuredRefreshes
   /** Random conversations. */
   sample: AgentIds
@@ -128,16 +128,16 @@ export interface PlannedWindow {
 
 export interface Plan {
   windows: PlannedWindow[]
-  /** The sum over all windows that can be priced. */
+  /** Sum over all windows that can be priced. */
   total: Estimate
   /** Number of windows that cannot be priced. */
   unknown: number
   /** Agents whose history has never been read. */
   firstBackfills: number
-  /** Number of conversations whose first export waits; absent: none. */
+  /** Number of conversations whose first export waits; omitted for none. */
   active?: number
   measured?: MeasuredRefreshes
-  /** Set where something is known to be missing that the plan does not read. */
+  /** Set if something is known to be missing that the plan does not read. */
   incomplete?: true
   /** Expected use by new conversations, which the governor updates during the run. */
   outlook: Outlook
@@ -146,7 +146,7 @@ export interface Plan {
 /** Share of the rate limit that polls for new conversations may use; the rest is for history. */
 const HEAD_SHARE = 0.8
 
-/** Seconds that are covered or that an unfinished window reads. */
+/** Returns the seconds that are covered or that an unfinished window reads. */
 const claimedBy = ({ open, full = [], coverage }: AgentFacts): Coverage =>
   open
     .filter(({ window }) => !isById(window.kind))
@@ -166,11 +166,11 @@ function uncoveredRanges(agent: AgentFacts, wanted: Interval): { kind: WindowKin
   }))
 }
 
-/** Minimum number of seconds between two polls of one agent, so that the polls of all agents fit into the rate limit. */
+/** Returns the minimum number of seconds between two polls of one agent, so that the polls of all agents fit into the rate limit. */
 export const pollSeconds = (agents: number, requestsPerHour: number): number =>
   Math.floor((agents / Math.max(1, requestsPerHour * HEAD_SHARE)) * 3_600)
 
-/** `idle`: each run counts empty pages anew, since an earlier run that left the window has not shown that they never end. */
+/** Prices a window. Each run resets `idle`: that an earlier run left the window does not prove that empty pages never end. */
 function priced(
   known: WindowProgress,
   resumes: boolean,
@@ -219,7 +219,7 @@ function requestedInterval({ sinceMs, untilMs, nowMs, settleMs }: PlanOptions): 
   const until = untilMs === null ? nowMs - settleMs : Math.min(untilMs, nowMs - settleMs)
   // No request can carry a lower bound before EARLIEST_MS: a window that would need one has no lower bound.
   const from = sinceMs === null || sinceMs < EARLIEST_MS ? 0 : secondOf(sinceMs)
-  // The second of `until` is left out: it may not be complete yet.
+  // The second of `until` is excluded, since it may not be complete yet.
   return { from, to: secondOf(until) - 1 }
 }
 
@@ -266,7 +266,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   if (options.mode.kind === 'selected')
     return pricedIds(agent, 'selected', options.mode.ids.get(agentId) ?? [], options)
   const open = agent.open.filter(({ window }) => !isById(window.kind) && !agent.backingOff?.includes(window.name))
-  // Windows whose pages are empty without end share the requests that a run may make for nothing.
+  // Windows with endless empty pages share the requests that a run may spend on them.
   const empty = open.filter(({ idle }) => idle >= MAX_IDLE_PAGES).length
   const resumed = open.map(progress =>
     priced(progress, true, agent, options, progress.idle < MAX_IDLE_PAGES ? 0 : MAX_IDLE_PAGES * (1 - 1 / empty)),
@@ -298,7 +298,7 @@ function windowsOf(agent: AgentFacts, options: Planning): PlannedWindow[] {
   ]
 }
 
-/** Ranges that may hide conversations, to be read again; not those that an unfinished window is still going to read. */
+/** Returns windows for ranges that may hide conversations, except those that an unfinished window will still read. */
 function rereads(agents: readonly AgentFacts[], options: PlanOptions): PlannedWindow[] {
   if (options.mode.kind !== 'incremental') return []
   const ahead = new Map(
@@ -345,7 +345,7 @@ function outlookOf(agents: readonly AgentFacts[], options: PlanOptions): Outlook
   }
 }
 
-/** Plans a run. Deterministic in its options. */
+/** Plans a run. The same options always give the same plan. */
 export function planWindows(options: PlanOptions): Plan {
   const { agents } = options
   const planning: Planning = { ...options, resumedFullExport: resumedFullExport(options) }

@@ -1,4 +1,4 @@
-// The price of a plan as text, and whether people should read it before the sync begins.
+// Formats the price of a plan, and decides whether people should read it before the sync begins.
 import { ConvohouseError } from '../errors.ts'
 import { budgetOf, unlimited } from '../governor/budget.ts'
 import { type GovernorState, requestsFor } from '../governor/governor.ts'
@@ -12,7 +12,7 @@ interface Priced {
   governor: GovernorState
 }
 
-/** How many hours and billing periods the estimated part of a plan takes. */
+/** Returns how many hours and billing periods the estimated part of a plan takes. */
 export function layoutOf({ plan, governor }: Priced, nowMs: number): Layout {
   const all = unlimited(governor)
   const budget = budgetOf(governor, nowMs)
@@ -27,7 +27,7 @@ export function layoutOf({ plan, governor }: Priced, nowMs: number): Layout {
 const noun = (amount: Range, one: string): string =>
   `${range(amount)} ${amount.high === 1 && amount.low === 1 ? one : `${one}s`}`
 
-/** Total and duration of a plan with windows; both as far as its windows can be estimated. */
+/** Returns total and duration of a plan with windows, as far as its windows can be estimated. */
 export function priceLines(priced: Priced, nowMs: number): string[] {
   const { total, unknown, windows } = priced.plan
   if (unknown === windows.length)
@@ -57,7 +57,7 @@ export function historyPrice(priced: Priced, nowMs: number): string | null {
   return ['reading history.', ...priceLines(priced, nowMs), ...most].join(' ')
 }
 
-/** True if the plan exports and bills stored conversations again: a person must confirm it, whatever the price. */
+/** True if the plan exports and bills stored conversations again: a person must confirm it, regardless of the price. */
 export const isBilledAgain = (plan: Plan): boolean =>
   plan.windows.some(({ progress, estimate }) => progress.window.kind === 'full' && (estimate?.sessions.high ?? 0) > 0)
 
@@ -72,7 +72,7 @@ export const confirmationNeeded = (workspaceId: string, plan: Plan): ConvohouseE
     what: again
       ? `This sync of workspace ${workspaceId} exports stored conversations again, which bills ${rangeText(plan.total.sessions)} sessions again.`
       : `This sync of workspace ${workspaceId} may use most of the quota.`,
-    // A full export needs consent whatever its range, so the hint does not suggest --since.
+    // A full export needs consent regardless of its range, so the hint does not suggest --since.
     hint: `Run \`convohouse plan\` with the same flags, then confirm with --yes, or limit the sync with --max-sessions${again ? '' : ' or --since'}.`,
   })
 }

@@ -1,9 +1,9 @@
-// Which changes of a stored conversation are worth another export, learned from what earlier refreshes have found.
+// Decides which changes of a stored conversation are worth another export, based on the results of earlier refreshes.
 
 /**
- * Which changes of a stored conversation cause a refresh. `change`: every known change. `message`: changes that may include a message which
- * the stored copy lacks, and changes without an event; other events (a resolution, a rating, a note) are already applied to the row.
- * `auto`: as `change`, until the refreshes that `message` would skip have been seen to find nothing (`skipsKnown`).
+ * Changes of a stored conversation that cause a refresh. `change`: every known change. `message`: changes that may include a message
+ * which the stored copy lacks, and changes without an event; other events (a resolution, a rating, a note) are already applied to
+ * the row. `auto`: like `change`, until the refreshes that `message` would skip are seen to find nothing (`skipsKnown`).
  */
 export const REFRESH_ON = ['auto', 'change', 'message'] as const
 
@@ -16,8 +16,8 @@ export const DECIDING = 50
 export const MEASURED_ONE_IN = 20
 
 /**
- * True if refreshes without a new message are skipped: once at most one of the last fifty found a change, until three have. `found`: whether
- * each measured one found a change, oldest first.
+ * True if refreshes without a new message are skipped: from the time when at most one of the last fifty found a change,
+ * until three have. `found`: whether each measured one found a change, oldest first.
  */
 export function skipsKnown(found: readonly boolean[]): boolean {
   let changed = 0
@@ -29,12 +29,12 @@ export function skipsKnown(found: readonly boolean[]): boolean {
   return skips
 }
 
-/** What refreshes without a new message have found so far. */
+/** Results of refreshes without a new message so far. */
 export interface MeasuredRefreshes {
   measured: number
   changed: number
   /** True if such refreshes are skipped now. */
   skips: boolean
-  /** Sessions that skipping has saved in the last 30 days. */
+  /** Number of sessions that skipping has saved in the last 30 days. */
   savedSessions: number
 }

@@ -1,17 +1,17 @@
-// Rereads: ranges that may hide conversations are exported again.
+// Rereads export ranges again that may hide conversations.
 //
-// The export skips conversations in which no person has written yet, and reports only how many it looked at. Conversations that enter the
-// mirror late appear in seconds that a head window has already read. Reading a range again finds both, and bills the range's conversations
-// again. Except where pages have shifted, a range is read again only while conversations may still appear in it (`horizonMs`), at growing intervals, and if it is expected
-// to yield a minimum of finds per session; the best ranges come first, within a budget.
+// The export skips conversations in which no person has written yet, and reports only how many it scanned. Conversations that enter
+// the mirror late appear in seconds that a head window has already read. Reading a range again finds both, and bills the range's
+// conversations again. Unless pages have shifted, a range is read again only while conversations may still appear in it (`horizonMs`),
+// at growing intervals, and if it is expected to yield a minimum of finds per session. The best ranges come first, within a budget.
 import { DAY } from '../time.ts'
 import type { Estimate } from './estimate.ts'
 import { newProgress, openWindow, type WindowProgress } from './windows.ts'
 
-/** A page's range, as it was last read. */
+/** Range of a page, as of its last reading. */
 export interface ReadRange {
   agentId: string
-  /** Null: from the beginning of time. */
+  /** First second; null for the beginning of time. */
   fromSec: number | null
   toSec: number
   readAtMs: number
@@ -19,9 +19,9 @@ export interface ReadRange {
   returned: number
   /** Number of skipped conversations that are known from events. */
   knownFromEvents: number
-  /** Billed sessions. */
+  /** Number of billed sessions. */
   sessions: number
-  /** A record left the window while it was read, so the vendor may have passed over others here (ADR 6): read again once, at once. */
+  /** Set if a record left the window during the reading, so that others may be missing (ADR 6): read again once, immediately. */
   shifted?: true
 }
 
@@ -35,14 +35,14 @@ export interface RereadOptions {
   /** Sessions that re-reads may still bill in this period. */
   budgetSessions: number
   maxPage: number
-  /** True if rows have appeared late: then any range may hide one, even a range that skipped nothing. */
+  /** True if rows have appeared late: any range may then hide one, even a range that skipped nothing. */
   late: boolean
 }
 
-/** Older observations are no evidence of the vendor's present behaviour. */
+/** Older observations are no evidence of the vendor's current behaviour. */
 export const EVIDENCE_MS = 28 * DAY
 
-/** Minimum number of hidden conversations per billed session. A page of 100 that skipped five would cost some eighty sessions per find. */
+/** Minimum number of hidden conversations per billed session. A page of 100 with five skipped costs some eighty sessions per find. */
 const MIN_FINDS_PER_SESSION = 0.1
 
 interface Reread {
@@ -52,12 +52,12 @@ interface Reread {
 
 const skippedIn = (range: ReadRange): number => Math.max(0, range.scanned - range.returned)
 
-/** Skipped conversations that are known from events are not hidden: once a person writes in one, the event causes its export. */
+/** Returns the skipped conversations without events. The others are exported once a person writes in them. */
 const hiddenIn = (range: ReadRange): number => Math.max(0, skippedIn(range) - range.knownFromEvents)
 
 const endedMs = ({ toSec }: ReadRange): number => (toSec + 1) * 1_000
 
-/** When a range is due: each reading doubles the interval until the next one. */
+/** Returns when a range is due. Each reading doubles the interval until the next one. */
 const dueMs = (range: ReadRange, { quietMs }: Pick<RereadOptions, 'quietMs'>): number =>
   range.readAtMs + Math.max(quietMs, range.readAtMs - endedMs(range))
 
@@ -67,7 +67,7 @@ const isDue = (range: ReadRange, options: RereadOptions): boolean =>
 const worthOf = (range: ReadRange): number =>
   range.shifted || range.sessions === 0 ? Number.POSITIVE_INFINITY : hiddenIn(range) / range.sessions
 
-/** True for enough finds per session, and for a range that hides nothing, which is listed only as a sample or because of late rows. */
+/** True for enough finds per session, and for ranges that hide nothing, which are listed only as a sample or because of late rows. */
 const isWorth = (range: ReadRange, { late }: Pick<RereadOptions, 'late'>): boolean =>
   late || hiddenIn(range) === 0 || worthOf(range) >= MIN_FINDS_PER_SESSION
 
@@ -83,7 +83,7 @@ function affordable(options: RereadOptions): ReadRange[] {
     .filter(range => isDue(range, options) && isWorth(range, options))
     .sort(byWorth)
     .filter(range => {
-      // The conversation at which it begins belongs to the page before, and is exported again, too.
+      // The conversation at the range's beginning belongs to the previous page, and is exported again, too.
       const price = range.sessions + 1
       if (price > left) return false
       left -= price
@@ -127,7 +127,7 @@ function reread(range: ReadRange, { nowMs, maxPage }: RereadOptions): Reread {
   }
 }
 
-/** Ranges that are read again before they leave the horizon, without regard to the budget; the sessions that they bill; and when the first is due, ms. */
+/** Returns the ranges that are read again before they leave the horizon, ignoring the budget: their number, sessions, and first due time, ms. */
 export function rereadsAhead(options: Pick<RereadOptions, 'ranges' | 'nowMs' | 'horizonMs' | 'quietMs' | 'late'>) {
   const ahead = options.ranges
     .map(range => ({ ...range, dueMs: Math.max(options.nowMs, dueMs(range, options)) }))

@@ -1,12 +1,12 @@
-// Windows that were opened while the clock was ahead. They claim seconds that had not passed when they were read. Two facts prove this: the
-// clock shows an earlier time now, or a window with an earlier opening begins inside. With a right clock, each window begins where earlier ones end.
+// Windows that were opened while the clock was ahead. They claim seconds that had not passed when they were read. Two facts prove this: the clock
+// shows an earlier time now, or a window with an earlier opening begins inside. With a correct clock, each window begins where earlier ones end.
 import { SECOND } from '../time.ts'
 import type { Window, WindowProgress } from './windows.ts'
 
-/** Differences between clocks below this are jitter: dates of answers have whole seconds. */
+/** Smaller differences between clocks are jitter, since answers' dates have whole seconds. */
 export const JITTER_MS = 2 * SECOND
 
-/** What the clocks show at a planning. */
+/** Times of the clocks during planning. */
 export interface ClockReading {
   /** The later of both clocks. */
   latestMs: number
@@ -14,11 +14,11 @@ export interface ClockReading {
 }
 
 export interface CertainTime extends Pick<ClockReading, 'latestMs'> {
-  /** The last second that has certainly been read: `settle` before the newest record that was exported. */
+  /** The last second that has certainly been read: `settle` before the newest exported record. */
   certainSec: number
 }
 
-/** False for windows that read something again: they may begin inside of others. */
+/** False for windows that read a range again: they may begin inside of others. */
 const isNewRange = ({ kind, gap }: Window): boolean => (kind === 'head' || kind === 'tail') && gap === undefined
 
 /** Ends the window at `second`; a window that would end before its beginning covers nothing. */
@@ -39,7 +39,7 @@ function endBeforeEarlier({ window }: WindowProgress, others: readonly WindowPro
   return begins.length === 0 ? null : Math.min(...begins) - 1
 }
 
-/** Windows of one agent, in which finished ones that were opened while the clock was ahead end earlier. */
+/** Returns the windows of one agent. Finished ones that were opened while the clock was ahead end earlier. */
 export function withoutUnpassedTime(
   windows: readonly WindowProgress[],
   { latestMs, certainSec }: CertainTime,

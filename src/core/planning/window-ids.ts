@@ -1,10 +1,10 @@
-// Windows by id: which ids the next page requests, and what a page says about its ids.
+// Windows by id: selects the ids that the next page requests, and evaluates the answer about them.
 import type { PageFacts, WindowProgress } from './windows.ts'
 
-/** Maximum number of pages per window that request ids once more; such pages bill nothing. */
+/** Maximum number of pages per window that request ids again; they bill nothing. */
 const MAX_PAGES_AGAIN = 16
 
-/** True if all ids have been requested, and only ids to be requested once more are left. */
+/** True if all ids have been requested, and only ids to be requested again are left. */
 export const isReaskingIds = ({ window, asked }: WindowProgress): boolean => asked >= (window.ids?.length ?? 0)
 
 /** Returns the ids to request next, in order. */
@@ -12,8 +12,8 @@ export const idsAhead = (progress: WindowProgress): readonly string[] =>
   isReaskingIds(progress) ? (progress.again?.[0] ?? []) : (progress.window.ids ?? []).slice(progress.asked)
 
 /**
- * Folds a page of ids. Ids whose state its answer left open are requested again, in halves if some were scanned and not exported, until the
- * state of each is known or MAX_PAGES_AGAIN is reached. Ids of missing pages are requested last.
+ * Folds a page of ids. Ids whose state its answer left open are requested again, in halves if some were scanned and not
+ * exported, until the state of each is known or MAX_PAGES_AGAIN is reached. Ids of missing pages are requested last.
  */
 export function advanceIds(progress: WindowProgress, page: PageFacts): Partial<WindowProgress> {
   const { window, asked, again = [], pagesAgain = 0, mostIds } = progress
@@ -23,7 +23,7 @@ export function advanceIds(progress: WindowProgress, page: PageFacts): Partial<W
   const now = before + (page.again ? 0 : page.limit)
   const rest = page.again ? [again[0]?.slice(page.limit) ?? [], ...again.slice(1)] : again
   const { either } = unansweredOf(page)
-  // As many as were answered were scanned: the others are gone, or the vendor answers only so many ids at once.
+  // The vendor scanned only the returned ids: the others are gone, or it answers a limited number of ids at once.
   const isCut = page.hasMore || page.scanned === page.limit - page.missing.length
   const half = isCut ? either.length : Math.ceil(either.length / 2)
   const made = pagesAgain + (page.again ? 1 : 0)
@@ -40,7 +40,7 @@ export function advanceIds(progress: WindowProgress, page: PageFacts): Partial<W
   }
 }
 
-/** After a refused page of ids: the next page requests half as many, since perhaps only one id caused the refusal. */
+/** Halves the ids of the next page after a refused page, since perhaps only one id caused the refusal. */
 export const withFewerIds = (progress: WindowProgress, refused: number): WindowProgress => ({
   ...progress,
   mostIds: Math.max(1, Math.floor(refused / 2)),
@@ -50,7 +50,7 @@ export const withFewerIds = (progress: WindowProgress, refused: number): WindowP
 const MAX_IDS = 500
 const MAX_IDS_CHARACTERS = 7_000
 
-/** How many of the window's next ids fit one request. */
+/** Returns how many of the window's next ids fit into one request. */
 export function idsFitting(progress: WindowProgress, maxCharacters = MAX_IDS_CHARACTERS): number {
   let characters = 0
   let count = 0
@@ -64,15 +64,15 @@ export function idsFitting(progress: WindowProgress, maxCharacters = MAX_IDS_CHA
 }
 
 interface Unanswered {
-  /** Not scanned, by a page that returned no conversation: the vendor no longer has them. */
+  /** Ids that were not scanned by a page without conversations: the vendor no longer has them. */
   gone: string[]
-  /** Scanned and not exported: no person has written in them (section 4.12, rule 1). */
+  /** Ids that were scanned and not exported: no person has written in them (section 4.12, rule 1). */
   notExportable: string[]
-  /** Some may be gone and some not exportable, or the vendor may have answered only some of the ids: the answer does not show which. */
+  /** Ids of which some may be gone, some not exportable and some unanswered: the answer does not distinguish them. */
   either: string[]
 }
 
-/** True for a page of ids with other conversations than the requested ones only. */
+/** True for a page of ids that contains only other conversations than the requested ones. */
 export const holdsOnlyOthers = ({
   limit,
   missing,
@@ -80,8 +80,8 @@ export const holdsOnlyOthers = ({
 }: Pick<PageFacts, 'limit' | 'missing' | 'returned'>): boolean => missing.length === limit && returned > 0
 
 /**
- * Classifies `missing` ids by `scannedConvoCount` (`scanned`). All lists are empty where that number is absent or implausible. A vendor that
- * answers with other conversations only does not select by id, and one that fails for an id may do so for ever: each request may be billed.
+ * Classifies `missing` ids by `scannedConvoCount` (`scanned`). All lists are empty if that number is missing or implausible. A vendor that
+ * answers only with other conversations does not select by id, and one that fails for an id may always do so: each request may be billed.
  */
 export function unansweredOf({
   limit,

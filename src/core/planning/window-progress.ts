@@ -1,5 +1,5 @@
-// Folds landed pages into the progress of their window. The seconds that a missing page may have held are a hole: the window does not cover
-// them, and only they are planned again. What a window could not read is a hole, too, and recorded as its gap.
+// Folds landed pages into the progress of their window. The seconds that a missing page may have contained are a hole: the window does
+// not cover them, and only they are planned again. A range that the window could not read is a hole, too, and recorded as its gap.
 
 import { type Coverage, cover, gaps, type Interval, without } from './coverage.ts'
 import { capAfter } from './failed-pages.ts'
@@ -53,10 +53,10 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
   if (isStalled) return after
   const moved = { ...after, lastTsMs: page.lastTsMs ?? next.lastTsMs }
   if (page.hasMore) return { ...moved, ...updateHoles(progress, page) }
-  // Nothing behind the last second of a full page: it was the last one, as it said.
+  // Nothing follows the last second of a full page, so it was the last one, as it reported.
   if (progress.verifies && page.returned === 0) return { ...moved, done: true }
   if ((isFull(page) || isBrokenPromise(progress, page)) && isFollowedBySeconds(moved)) {
-    // What lies behind the last conversation of a head window is part of the next one, which is requested anyway.
+    // Everything after the last conversation of a head window belongs to the next one, which is requested anyway.
     const read = { ...moved, ...updateHoles(progress, { ...page, hasMore: true }) }
     return isPoll(moved) ? endedAtLast(read) : { ...read, verifies: true }
   }
@@ -64,13 +64,13 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
 }
 
 /**
- * A page with as many conversations as were requested, skipped ones included, may have been cut off, whatever it says about further ones. Not
- * verified where records have no `ts`: behind the last dated one, they would be exported again.
+ * True if a page contains as many conversations as requested, including skipped ones: it may have been cut off,
+ * whatever it reports. False if records have no `ts`, since verifying would export them again after the last dated one.
  */
 const isFull = ({ returned, scanned, limit, undated = 0 }: PageFacts): boolean =>
   (returned >= limit || scanned === limit) && undated === 0
 
-/** The page before promised more, and nothing came, not even skipped conversations. */
+/** True if the previous page promised more and nothing came, not even skipped conversations. */
 const isBrokenPromise = (progress: WindowProgress, page: PageFacts): boolean =>
   page.cursorIn !== null && page.returned === 0 && (page.scanned ?? 0) === 0 && isNextPage(progress, page)
 
@@ -83,7 +83,7 @@ function endedAtLast(progress: WindowProgress): WindowProgress {
   return { ...progress, done: true, holes: cover(holes, { from: reachedBy(progress) + 1, to: window.toSec }) }
 }
 
-/** True if the window has seconds behind its last landed conversation. */
+/** True if the window has seconds after its last landed conversation. */
 function isFollowedBySeconds({ window, lastTsMs }: WindowProgress): boolean {
   const last = secondWithin(window, lastTsMs)
   return last !== null && last !== readingOrder(window).end
@@ -95,13 +95,13 @@ const NOTHING_NEW = {
   billedUpTo: 0,
 }
 
-/** What the window has not read yet, from the second that it has reached. */
+/** Returns the unread part of the window, from the second that it has reached. */
 export function aheadOf(progress: WindowProgress): Interval {
   const { start, end } = readingOrder(progress.window)
   return between(progress.disordered ? start : reachedBy(progress), end)
 }
 
-/** Ends the window: what it has not read is a hole and its gap. */
+/** Ends the window: its unread part becomes a hole and its gap. */
 function withGap(
   progress: WindowProgress,
   page: PageFacts,
@@ -131,13 +131,13 @@ export function isNextPage(progress: WindowProgress, page: PageFacts): boolean {
   if (progress.adrift || isBehind(progress, page)) return false
   if (page.generation === progress.generation)
     return page.sequence === progress.sequence && page.cursorIn === progress.cursor
-  // A request behind a full last page begins one second after it.
+  // A request that verifies a full last page begins one second after it.
   return (
     page.sequence === 1 && (page.beginMs == null || secondsTo(progress, page.beginMs) <= (progress.verifies ? 1 : 0))
   )
 }
 
-/** Seconds from the window's position to a time, in reading order; 0 or less: already read. */
+/** Returns the seconds from the window's position to a time, in reading order; 0 or less if it was already read. */
 const secondsTo = (progress: WindowProgress, ms: number): number =>
   (secondOf(ms) - reachedBy(progress)) * readingOrder(progress.window).step
 
@@ -174,7 +174,7 @@ function updateHoles(
   const first = follows ? reached : (begun ?? secondWithin(window, page.firstTsMs ?? null))
   const last = page.hasMore ? secondWithin(window, page.lastTsMs) : end
   let all: Coverage = holes
-  // In the worst case, the missing page held everything up to this page, or up to the window's end.
+  // In the worst case, the missing page contained everything up to this page, or up to the window's end.
   if (!follows && !isBehind(progress, page)) all = cover(all, between(reached, first ?? end))
   if (first !== null && last !== null) {
     const from = follows || isBegun ? first : first + step
@@ -185,17 +185,17 @@ function updateHoles(
   return { holes: all, ...(isAdrift && { adrift: true }) }
 }
 
-/** What a finished window covers: its range, without the holes. */
+/** Returns the intervals that a finished window covers: its range, without the holes. */
 export const coveredBy = ({ window, holes = [] }: WindowProgress): Interval[] =>
   gaps(holes, { from: window.fromSec ?? 0, to: window.toSec })
 
-/** Closed, in whole seconds; `from` null: from the beginning of time. */
+/** A closed range in whole seconds; `from` null means the beginning of time. */
 export interface PageRange extends Omit<Interval, 'from'> {
   from: number | null
 }
 
 /**
- * Returns a page covers from the last conversation of the previous page to its own last one, or to the window's bound if it is the last page.
+ * Returns the range of a page: from the previous page's last conversation to its own, or to the window's bound if it is the last page.
  * Adjacent pages share the second at which they meet. A page without any `ts` may cover the rest of its window. Null for a page of ids.
  */
 export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange | null {
@@ -208,14 +208,14 @@ export function pageRangeOf(before: WindowProgress, page: PageFacts): PageRange 
     sortOf(window) === 'asc'
       ? { from: begins ?? bounds.from, to: ends ?? bounds.to }
       : { from: ends ?? bounds.from, to: begins ?? bounds.to }
-  // A reversed range: the vendor ignored the requested order, and the page may hold any part of its window.
+  // The range is reversed: the vendor ignored the requested order, and the page may contain any part of its window.
   return range.from !== null && range.from > range.to ? bounds : range
 }
 
 /**
- * Ends the range of a page (`earlier`) with which, or after which without any `ts`, the window's position `before` the next `page` was
- * reached: conversations that the vendor skipped since then lie before the first one of the next page, or anywhere in that page's range if it
- * has no `ts`. Unchanged if a page between is missing, or if pages did not arrive in order.
+ * Ends the range of the `earlier` page that led to the window's position `before` the next `page`, directly or through pages
+ * without any `ts`. Conversations that the vendor skipped since then lie before the first one of the next page, or anywhere
+ * in that page's range if it has no `ts`. Unchanged if a page between is missing, or if pages arrived out of order.
  */
 export function reachingTo(earlier: PageRange, before: WindowProgress, page: PageFacts): PageRange {
   const { window } = page

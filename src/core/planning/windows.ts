@@ -30,7 +30,7 @@ export type Sort = 'asc' | 'desc'
 
 /** The scope of a full export; each window of the export contains a copy. */
 export interface FullScope {
-  /** Ids of agents, sorted; empty: all agents. */
+  /** Ids of agents, sorted; empty for all agents. */
   agents: readonly string[]
   untilMs: number | null
 }
@@ -39,27 +39,27 @@ export interface Window {
   name: string
   agentId: string
   kind: WindowKind
-  /** First second; null: no lower bound (conversations without `ts` count as 0). */
+  /** First second; null for no lower bound (conversations without `ts` count as 0). */
   fromSec: number | null
   toSec: number
-  /** A poll's requests begin at this second, since everything later was empty when it was read; null: no lower bound. */
+  /** First second of a poll's requests, since everything later was empty when it was read; null for no lower bound. */
   askFromSec?: number | null
   openedAtMs: number
   /** Ids of a window by id, in request order. */
   ids?: string[]
-  /** Of a `refresh` window: those of its ids whose refresh no new message causes; what they find is measured. */
+  /** For a `refresh` window: ids whose refresh no new message causes, and whose results are measured. */
   known?: string[]
-  /** Of a `full` window: the scope of its export. */
+  /** For a `full` window: the scope of its export. */
   full?: FullScope
-  /** Of a `reread` window: number of conversations skipped in its range. */
+  /** For a `reread` window: number of conversations skipped in its range. */
   skipped?: number
-  /** Of a window over what another one could not read. */
+  /** Set for a window over the gap of another one. */
   gap?: {
-    /** Order of its pages, in place of that of its kind. */
+    /** Order of its pages, instead of the order of its kind. */
     sort: Sort
-    /** When the gap was first seen, ms of the server's clock. */
+    /** Time when the gap was first seen, ms of the server's clock. */
     sinceMs: number
-    /** Number of times that the gap has been requested again, this window included; 0: the window only approaches it from the other end. */
+    /** Number of requests for the gap so far, including this window; 0 if the window only approaches it from the other end. */
     tries: number
   }
 }
@@ -79,15 +79,15 @@ export function openWindow(window: Omit<Window, 'name'>): Window {
 /** The largest pages after a failure. Plain JSON. */
 export interface PageCap {
   limit: number
-  /** Conversations to read before larger pages are requested: those that the failed page held. */
+  /** Conversations to read before larger pages are requested: those in the failed page. */
   left: number
-  /** Larger pages are requested only after this time, ms of the server's clock: pages of that size took too long. 0: no such time. */
+  /** Time before which no larger pages are requested, ms of the server's clock, because they took too long; 0 for none. */
   untilMs: number
   /** Number of times in a row that larger pages took too long. */
   slow: number
   /** Sessions that failed requests since the last landed page may have billed. */
   billedUpTo: number
-  /** When the vendor last answered a request for an empty window although this page failed, ms of the server's clock. */
+  /** Time when the vendor last answered a request for an empty window although this page failed, ms of the server's clock. */
   provedMs: number
 }
 
@@ -95,7 +95,7 @@ export interface PageCap {
 export interface PageFacts {
   window: Window
   generation: number
-  /** From 1, within the generation. */
+  /** Position within the generation, from 1. */
   sequence: number
   limit: number
   cursorIn: string | null
@@ -104,46 +104,46 @@ export interface PageFacts {
   returned: number
   scanned: number | null
   billed: number | null
-  /** When it was requested, ms of the server's clock. */
+  /** Time of the request, ms of the server's clock. */
   atMs: number
   /** First `ts` in the page, ms. */
   firstTsMs?: number | null
-  /** Where a next generation may begin (`restartPoint`). */
+  /** Time at which a next generation may begin (`restartPoint`). */
   lastTsMs: number | null
-  /** Ids that were requested and not returned; only of windows by id. */
+  /** Requested ids that were not returned; only for windows by id. */
   missing: string[]
-  /** Bound at which the page's generation began, ms; null: the window's own bound. */
+  /** Bound at which the page's generation began, ms; null for the window's own bound. */
   beginMs?: number | null
-  /** Of a window by id: number of ids that earlier pages requested. */
+  /** For a window by id: number of ids that earlier pages requested. */
   askedBefore?: number
-  /** Of a window by id: the page requested ids once more. */
+  /** For a window by id: set if the page requested ids again. */
   again?: true
-  /** Fingerprints of the ids in the page (`no-progress.ts`); only of windows over time. */
+  /** Fingerprints of the ids in the page (`no-progress.ts`); only for windows over time. */
   ids?: string
-  /** Number of records without a usable `ts` or `ID`; absent: none. */
+  /** Number of records without a usable `ts` or `ID`; omitted for none. */
   undated?: number
-  /** True if the page has dated records and none lies in the window, or where the vendor says that it answers another query. */
+  /** Set if the page has dated records and none lies in the window, or if the vendor says that it answers another query. */
   outOfRange?: true
   /** The limit of pages after earlier failures. */
   cap?: PageCap
-  /** Why this page ends the window although not everything was read: no request from this place succeeded. */
+  /** Reason why this page ends the window before everything was read: no request from this position succeeded. */
   unread?: { code: ErrorCode; what: string; billedUpTo: number }
 }
 
-/** What a window could not read. */
+/** The part of a window that could not be read. */
 export interface WindowGap {
-  /** Null: no lower bound. */
+  /** First second; null for no lower bound. */
   fromSec: number | null
   toSec: number
   code: ErrorCode
   what: string
-  /** When it was first seen and last requested, ms of the server's clock. */
+  /** Times when it was first seen and last requested, ms of the server's clock. */
   sinceMs: number
   atMs: number
   tries: number
   /** Sessions that requests without a readable answer may have billed for it. */
   billedUpTo: number
-  /** The vendor answered with records of other ranges: until the gap is requested again, no request of the agent can be relied on. */
+  /** Set if the vendor answered with other ranges: no answer for the agent is reliable until the gap is requested again. */
   outOfRange?: true
 }
 
@@ -155,47 +155,47 @@ export interface WindowProgress {
   sequence: number
   cursor: string | null
   limit: number | null
-  /** Where a next generation would begin: the `lastTsMs` of the newest landed page that has one. */
+  /** Position at which a next generation would begin: the `lastTsMs` of the newest landed page that has one. */
   lastTsMs: number | null
-  /** Bound at which the current generation began, ms; null: the window's own bound. */
+  /** Bound at which the current generation began, ms; null for the window's own bound. */
   restartMs: number | null
-  /** Consecutive events without progress (`no-progress.ts`). */
+  /** Number of consecutive events without progress (`no-progress.ts`). */
   stalled: number
   /** Number of cursors that were refused, missing, repeated, or led to a page without a new record. */
   badCursors: number
   /** Fingerprints of the ids in the last pages, and of the sets of ids of all pages. */
   recentIds: string
   pageDigests: string
-  /** Set after a full page that reports no further page: the next request asks behind its last second. */
+  /** Set after a full page that reports no further page: the next request begins after its last second. */
   verifies?: true
-  /** Limit of pages after requests that failed. */
+  /** Page limit after failed requests. */
   cap?: PageCap
-  /** Set where a page had records without a usable `ts` or `ID`: they may lie anywhere in the window. */
+  /** Set if a page had records without a usable `ts` or `ID`: they may lie anywhere in the window. */
   undated?: true
-  /** Of a window by id: number of ids requested so far. */
+  /** For a window by id: number of ids requested so far. */
   asked: number
-  /** Groups of ids to request once more, because an answer left open what became of each. */
+  /** Groups of ids to request again, because an answer left their state open. */
   again?: string[][]
   /** Number of pages requested for the groups in `again`. */
   pagesAgain?: number
   /** Maximum number of ids per page: half of those in the last refused page, doubled with each answered page. */
   mostIds?: number
-  /** The vendor has confirmed that the agent exists, although it refuses ids. */
+  /** True if the vendor has confirmed that the agent exists, although it refuses ids. */
   hasAgent?: boolean
-  /** Consecutive empty pages, weighted (`no-progress.ts`). */
+  /** Weighted number of consecutive empty pages (`no-progress.ts`). */
   idle: number
   pages: number
   returned: number
-  /** Conversations that the vendor looked at; for pages without that number, the returned conversations. */
+  /** Number of conversations that the vendor scanned; for pages without that number, of the returned conversations. */
   scanned: number
   billed: number
-  /** Seconds that missing pages may have held and that the window does not cover. Absent: none. */
+  /** Seconds that missing pages may have contained and that the window does not cover; omitted for none. */
   holes?: Coverage
   /** Set after a missing page until a page has a `ts`: the position of the pages in between is unknown. */
   adrift?: true
-  /** Pages did not arrive in the requested order: a missing page may have held any part of the window. */
+  /** Set if pages arrived out of order: a missing page may have contained any part of the window. */
   disordered?: true
-  /** Set when the window ended without having read everything. */
+  /** Set if the window ended before everything was read. */
   gap?: WindowGap
 }
 
@@ -223,16 +223,16 @@ export const newProgress = (window: Window): WindowProgress => ({
 export const secondOf = (ms: number): number => Math.floor(ms / 1_000)
 
 /**
- * `ts` at which a next generation may begin after a page whose records have these times, in the order of the answer: the time of the last
- * record. If the records are not in the requested order: the time that skips no record, even if the next page overlaps. Times outside of
- * the window are ignored.
+ * Returns the `ts` at which a next generation may begin after a page whose records have these times, in the order of
+ * the answer: the time of the last record. If the records are not in the requested order, returns the time that skips
+ * no record, even if the next page overlaps. Ignores times outside of the window.
  */
 export function restartPoint(window: Window, timesMs: readonly number[]): number | null {
   const times = timesMs.filter(ms => secondWithin(window, ms) !== null)
   const last = times.at(-1)
   if (last === undefined) return null
   const ascending = sortOf(window) === 'asc'
-  // Compared in whole seconds: some records may have times in seconds, others in milliseconds.
+  // Compared in whole seconds, since some records may have times in seconds, others in milliseconds.
   const inOrder = times.every((ms, index) => {
     const step = index === 0 ? 0 : secondOf(ms) - secondOf(times[index - 1]!)
     return ascending ? step >= 0 : step <= 0
@@ -241,7 +241,7 @@ export function restartPoint(window: Window, timesMs: readonly number[]): number
   return times.reduce((safest, ms) => (ascending ? Math.min(safest, ms) : Math.max(safest, ms)))
 }
 
-/** Returns the second that contains `ms`; null for no time, or for one outside of the window. */
+/** Returns the second that contains `ms`; null if there is no time, or it lies outside of the window. */
 export function secondWithin({ fromSec, toSec }: Pick<Window, 'fromSec' | 'toSec'>, ms: number | null): number | null {
   if (ms === null) return null
   const second = secondOf(ms)

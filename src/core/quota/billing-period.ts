@@ -1,5 +1,5 @@
-// Which billing period is running. Each answer names one, and may be wrong: stale, cached, mistaken. So an answer is a vote, identified by
-// its request, and the newest votes decide, in whichever order they arrive.
+// Determines the running billing period. Each answer names one, and may be wrong: stale, cached, mistaken. So an answer is a vote,
+// identified by its request, and the newest votes decide, in any order of arrival.
 //
 //   Answers that were in flight together count once, for the period that most of them name. A vote raises the score of its period (0 to 3)
 //   by 1, or by 2 if it is not the known one, and lowers the others' by 1. The address of a probe is new, so its answer is no cached one:
@@ -32,13 +32,13 @@ import {
 import type { ReportedUsage } from './reported-usage.ts'
 import { newAccount } from './usage-account.ts'
 
-/** Votes that decide: those of four windows that are read at the same time overlap. */
+/** Number of votes that decide; those of four concurrently read windows overlap. */
 const VOTES_KEPT = 40
 const MAX_SCORE = 3
 const OTHERS_KEPT = 4
-/** Votes that make a period a rival although a single answer named it. */
+/** Number of doubts up to which a single answer makes a period a rival. */
 export const MAX_DOUBTS = 3
-/** Share of the included sessions that other users may use between two answers without doubt. */
+/** Share of the included sessions that other users may use between two answers without raising doubt. */
 const UNEXPLAINED_SHARE = 0.02
 
 export const idOfKey = (key: string | null): string => `key ${key ?? ''}`
@@ -62,7 +62,7 @@ export function applyUsage(quota: QuotaState, usage: ReportedUsage, answer: Bill
       period === known ? held : 0,
     )
   })
-  // An answer that names no period says nothing about which one is running, unless no answer does.
+  // An answer that names no period is no vote for the running one, unless no answer names any.
   const isVote = usage.periodKey !== null || (used !== null && (quota.key === null || id !== known.id))
   const { sentAtMs, receivedAtMs, isProbe } = answer
   const vote = { id, sentAtMs, receivedAtMs, weight: isProbe ? 2 : 1 }
@@ -75,7 +75,7 @@ export function applyUsage(quota: QuotaState, usage: ReportedUsage, answer: Bill
   if (used === null) return countBilled(next, answer)
   const settled = next.id === id ? withoutSettledPending(next, sentAtMs) : next
   const result = { ...settled, known: true, reportedAtMs: latestReport(quota, answer) }
-  // The report may be late or about another period: sessions that are a guess are held back.
+  // The report may be late or about another period, so sessions that are a guess are held back.
   const guessed = next.account.lag !== null || next.id !== id ? answer.billed - (answer.certain ?? answer.billed) : 0
   return guessed > 0 ? holdPending(result, guessed, receivedAtMs) : result
 }
@@ -89,7 +89,7 @@ function namedPeriod(quota: QuotaState, usage: ReportedUsage, answer: BilledAnsw
   const used = reportedUsed(usage, included)
   if (used === null || quota.mostReported === 0) return quota.id
   const rival = (kind: 'low' | 'spent') => quota.rivals.find(id => id.startsWith(`${kind} `))
-  // Usage only grows: a count that is not below that of a used-up quota confirms it.
+  // Usage only grows, so a count at least that of a used-up quota confirms it.
   const spent = quota.others.find(({ id }) => id === rival('spent'))
   if (spent && used >= spent.mostReported) return spent.id
   if (2 * used < quota.mostReported && (key === null || answer.isProbe)) return rival('low') ?? `low ${answer.sentAtMs}`
@@ -123,7 +123,7 @@ function withVote(votes: readonly Vote[], vote: Vote): Vote[] {
   return [...votes.slice(0, at), vote, ...votes.slice(at)].slice(-VOTES_KEPT)
 }
 
-/** Votes that were in flight together with the first of them, group by group. */
+/** Groups the votes that were in flight together with the first vote of their group. */
 function groupsOf(votes: readonly Vote[]): Vote[][] {
   const groups: Vote[][] = []
   for (const vote of votes) {
@@ -135,8 +135,8 @@ function groupsOf(votes: readonly Vote[]): Vote[][] {
 }
 
 /**
- * Returns the vote that most votes of a group agree with; of two periods, for the one that is not known. A lower count
- * of the same moment does not contradict a used-up quota.
+ * Returns the vote of a group's majority; in a tie, the one for the unknown period. A lower count of the same moment
+ * does not contradict a used-up quota.
  */
 function majority(group: readonly Vote[], knownId: string): Vote {
   const spent = group.find(({ id }) => id.startsWith('spent ') && id !== knownId)
@@ -174,13 +174,13 @@ function withElected(quota: QuotaState, periods: readonly Period[]): QuotaState 
   return { ...elected, others: others.map(period => (period.id === quota.id ? { ...period, doubts: 0 } : period)) }
 }
 
-/** The requests are those of the known period's account. */
+/** Removes the requests, which belong to the known period's account. */
 const withoutRequests = (period: Period): Period => ({
   ...period,
   account: { ...period.account, recent: [], lag: null },
 })
 
-/** What a lease knows of the billing period that its sessions belong to. */
+/** A lease's knowledge of the billing period that its sessions belong to. */
 export interface GrantedPeriod {
   key: string | null
   includedSessions: number
@@ -203,18 +203,18 @@ export function fitsReport(period: GrantedPeriod, usage: ReportedUsage, sessions
   return (reportedUsed(usage, included) ?? 0) + sessions <= included + allowedPacks * PACK_SESSIONS
 }
 
-// The quota after a restart. What the loaded pages reported gives the counts of each period; the newest answers, which the lease log repeats,
-// decide again which one is running.
+// The quota after a restart. The reports of loaded pages give the counts of each period. The newest answers, which the
+// lease log repeats, decide again which one is running.
 
-/** What the loaded pages have reported under one key. */
+/** Reports of the loaded pages under one key. */
 export interface ReportedPeriod {
   key: string
   /** Number of pages that reported it. */
   reports: number
   usedSessions: number
-  /** What our own answers billed. */
+  /** Sessions that our own answers billed. */
   ownSessions: number
-  /** Sessions that are certainly used: what our own answers billed, and the minimum that others used. */
+  /** Sessions that are certainly used: those that our own answers billed, and the minimum that others used. */
   certainSessions: number
   includedSessions: number | null
   overageSessions: number
@@ -223,7 +223,7 @@ export interface ReportedPeriod {
   reportedAtMs: number
 }
 
-/** A period that fewer pages reported may have been a mistake of the vendor. */
+/** A period that fewer pages reported may be a mistake of the vendor. */
 const REPORTS_OF_A_PERIOD = 10
 
 function periodFrom(reported: ReportedPeriod): Period {

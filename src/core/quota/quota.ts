@@ -1,6 +1,6 @@
-// The quota: how many billable sessions may still be exported in the billing period. Usage only grows within a period, so the highest
-// report is believed; sessions that our own answers billed and that the report lacks are added (usage-account.ts). Of contradicting
-// numbers the one that leaves the fewest sessions counts. billing-period.ts decides which period an answer reports.
+// The quota: how many billable sessions may still be exported in the billing period. Usage only grows within a period, so the
+// highest report is used; sessions that our own answers billed and that the report lacks are added (usage-account.ts). Of
+// contradicting numbers, the one that leaves the fewest sessions counts. billing-period.ts decides which period an answer reports.
 import type { ReportedUsage } from './reported-usage.ts'
 import {
   applyReport,
@@ -13,27 +13,27 @@ import {
   type UsageAccount,
 } from './usage-account.ts'
 
-/** What is known of one billing period. */
+/** Facts known about one billing period. */
 export interface Period {
-  /** Tells periods apart, also those that were reported under the same key or none. */
+  /** Distinguishes periods, even those that were reported under the same key or none. */
   id: string
   /** Opaque key of the period; null until the vendor has reported one. */
   key: string | null
   /** Sessions that are certainly used. */
   usedSessions: number
-  /** The highest reported usage; 0: none. */
+  /** The highest reported usage; 0 for none. */
   mostReported: number
   includedSessions: number
-  /** False while `includedSessions` is assumed: from the API document or the period before. */
+  /** False while `includedSessions` is assumed, from the API document or the previous period. */
   isIncludedReported: boolean
   overageSessions: number
   overagePacks: number
-  /** When the period was first reported, ms; null: not known. */
+  /** Time of the period's first report, ms; null if unknown. */
   sinceMs: number | null
   /** Sessions of the period that our own answers had billed before the account began. */
   ownBefore: number
   account: UsageAccount
-  /** Answers that named it while another period was the known one. */
+  /** Number of answers that named it while another period was the known one. */
   doubts: number
 }
 
@@ -45,14 +45,14 @@ export interface Vote {
   weight: number
 }
 
-/** The known period, and what else answers have reported. */
+/** The known period, and the other facts that answers have reported. */
 export interface QuotaState extends Period {
-  /** False until the first usage report; before it, no request that could bill is sent. */
+  /** False until the first usage report; before it, no request that could be billed is sent. */
   known: boolean
   reportedAtMs: number | null
-  /** Sessions that a usage report requested later will show; `unanswered`: those that lost answers may have billed. */
+  /** Sessions that a later usage report will show; `unanswered`: those that lost answers may have billed. */
   pending: { sessions: number; unanswered: number; sinceMs: number } | null
-  /** Other periods that were reported; last the one that was reported last. */
+  /** Other reported periods, the one with the latest report last. */
   others: readonly Period[]
   /** Ids of those `others` that may be the running period. */
   rivals: readonly string[]
@@ -67,11 +67,11 @@ export interface BilledAnswer {
   sentAtMs: number
   receivedAtMs: number
   billed: number
-  /** What it certainly billed, where it did not report that: the rest of `billed` is a guess, which the next usage report replaces. */
+  /** Sessions that it certainly billed, if unreported. The rest of `billed` is a guess, which the next usage report replaces. */
   certain?: number
-  /** True for the answer to a probe: its address was new, so it cannot be a cached one. */
+  /** True for the answer to a probe, whose address was new, so that it cannot be cached. */
   isProbe?: boolean
-  /** Sessions that our other requests, whose answers are not known yet, may have billed meanwhile. */
+  /** Sessions that our other requests, still unanswered, may have billed in the same time. */
   unseen?: number
 }
 
@@ -81,7 +81,7 @@ export const INCLUDED_SESSIONS = 50_000
 /** Sessions in a pack of overage (section 8). */
 export const PACK_SESSIONS = 1_000
 
-/** A period of which nothing is known. */
+/** A period without any report. */
 export const NOTHING_REPORTED: Period = {
   id: 'key ',
   key: null,
@@ -116,8 +116,8 @@ export const periodOf = (quota: QuotaState): Period => {
 }
 
 /**
- * Included sessions of the period after a report. More than reported before are believed only if used and remaining sessions of the same
- * answer add up to them.
+ * Returns the included sessions of the period after a report. More than reported before count only if used and
+ * remaining sessions of the same answer add up to them.
  */
 export function includedOf(
   { includedSessions, isIncludedReported }: Pick<Period, 'includedSessions' | 'isIncludedReported'>,
@@ -128,7 +128,7 @@ export function includedOf(
   return isIncludedReported ? Math.min(includedSessions, includedQuota) : includedQuota
 }
 
-/** Used sessions according to a report: the most that any of its numbers shows. Null where the report has none. */
+/** Returns the used sessions according to a report: the maximum that any of its numbers shows. Null if the report has none. */
 export function reportedUsed(usage: ReportedUsage, includedSessions: number): number | null {
   const { billableUsedThisPeriod: used, billableRemainingThisPeriod: remaining, overagePacksCharged } = usage
   const packs = overagePacksCharged ?? 0
@@ -146,8 +146,8 @@ export const latestReport = (quota: QuotaState, { sentAtMs }: BilledAnswer): num
   Math.max(quota.reportedAtMs ?? 0, sentAtMs)
 
 /**
- * Counts a usage report of the period, and the answer that contained it. `heldSessions`: sessions that lost answers may have billed.
- * Without a count, only the other numbers are taken.
+ * Counts a usage report of the period, and the answer that contained it. `heldSessions`: sessions that lost answers may
+ * have billed. Without a count, only the other numbers are used.
  */
 export function countReport(period: Period, usage: ReportedUsage, answer: BilledAnswer, heldSessions: number): Period {
   const { sentAtMs, receivedAtMs, billed, certain = billed, unseen = 0 } = answer
@@ -169,15 +169,15 @@ export function countReport(period: Period, usage: ReportedUsage, answer: Billed
   }
 }
 
-/** Counts what an answer billed that reported another period: it may belong to this one. */
+/** Counts the bill of an answer that reported another period, since it may belong to this one. */
 export function countOwn(period: Period, { sentAtMs, receivedAtMs, billed, certain = billed }: BilledAnswer): Period {
   const account = countRequest(period.account, { sentAtMs, receivedAtMs, sessions: certain })
   return { ...period, account, usedSessions: Math.max(period.usedSessions, certainSessions(account)) }
 }
 
 /**
- * Counts an answer without a usage report: its sessions are held back until a later report may include them. Sessions that were held back
- * before this answer was requested count as used, because it brings no report that would show otherwise.
+ * Counts an answer without a usage report: its sessions are held back until a later report may include them. Sessions that
+ * were held back before this answer was requested count as used, because it contains no report that would show otherwise.
  */
 export function countBilled(quota: QuotaState, answer: BilledAnswer): QuotaState {
   const left = withoutSettledPending(quota, answer.sentAtMs)
@@ -191,11 +191,11 @@ export function countBilled(quota: QuotaState, answer: BilledAnswer): QuotaState
   return answer.billed > 0 ? holdPending(counted, answer.billed, answer.receivedAtMs) : counted
 }
 
-/** Drops held-back sessions: a report requested after the lost answer was given up includes what that answer billed, unless it is late. */
+/** Drops held-back sessions: a report requested after the lost answer was given up includes its bill, unless it is late. */
 export const withoutSettledPending = (quota: QuotaState, sentAtMs: number): QuotaState =>
   quota.pending && isComplete(quota.account, sentAtMs, quota.pending.sinceMs) ? { ...quota, pending: null } : quota
 
-/** Holds back sessions: of an answer without a usage report, or of a lost one. `sinceMs`: when it arrived or was given up. */
+/** Holds back the sessions of an answer without a usage report, or of a lost one. `sinceMs`: when it arrived or was given up. */
 export const holdPending = (
   { pending, ...quota }: QuotaState,
   sessions: number,
@@ -210,7 +210,7 @@ export const holdPending = (
   },
 })
 
-/** Sessions left in a period, not counting those of lost answers. May be negative. */
+/** Returns the sessions left in a period, not counting those of lost answers. May be negative. */
 export const leftIn = ({ includedSessions, usedSessions, account }: Period, allowedPacks: number): number =>
   includedSessions + allowedPacks * PACK_SESSIONS - Math.max(usedSessions, possibleSessions(account))
 
@@ -224,11 +224,11 @@ const leastLeft = (quota: QuotaState, allowedPacks: number): number =>
 /** Returns the most sessions that may be used by now, not counting those of lost answers. */
 export const possiblyUsed = (quota: QuotaState): number => quota.includedSessions - leastLeft(quota, 0)
 
-/** Sessions left of the included ones and the allowed packs. May be negative. */
+/** Returns the sessions left of the included ones and the allowed packs. May be negative. */
 export const sessionsLeft = (quota: QuotaState, allowedPacks: number): number =>
   leastLeft(quota, allowedPacks) - (quota.pending?.sessions ?? 0)
 
-/** Returns the time, ms, from which a report may show that more sessions are left than is known now; 0: at once; null: no report can. */
+/** Returns the time, ms, from which a report may show more sessions left than are known now; 0 for at once; null if no report can. */
 export function resolvesAtMs(quota: QuotaState): number | null {
   const { account, pending, usedSessions } = quota
   const isNamedOnce = !quota.isProved && quota.votes.length === 1

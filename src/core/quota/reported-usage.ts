@@ -24,10 +24,10 @@ export interface ReportedRateLimit {
   remainingHour: number | null
 }
 
-/** Counts above this are mistakes: no workspace has so many conversations, sessions or requests. */
+/** Larger counts are mistakes: no workspace has so many conversations, sessions or requests. */
 const MAX_COUNT = 1e12
 
-/** The text of a JSON number. `Number` alone would also read hexadecimal, and the empty string as 0. */
+/** Matches a JSON number. `Number` alone would also read hexadecimal, and the empty string as 0. */
 const NUMERAL = /^\s*-?\d+(\.\d+)?(e[+-]?\d+)?\s*$/i
 
 /** Returns a number or numeric string within MAX_COUNT; null for anything else. */
@@ -57,11 +57,11 @@ function parseRemaining(value: unknown): number | null {
 /** Upper bound of a `Retry-After`: the vendor's limits reset within the hour. */
 const MAX_WAIT_MS = HOUR
 
-/** How long the vendor asks to wait, ms, at most an hour; null for a negative time. */
+/** Returns the wait that the vendor requests, ms, at most an hour; null for a negative time. */
 export const boundedWaitMs = (ms: number | null): number | null =>
   ms !== null && ms >= 0 ? Math.min(Math.ceil(ms), MAX_WAIT_MS) : null
 
-/** Reported usage, with null in place of implausible counts. */
+/** Returns the reported usage, with null instead of implausible counts. */
 export const sanitizeUsage = (usage: { [name in keyof ReportedUsage]?: unknown }): ReportedUsage => ({
   periodKey: typeof usage.periodKey === 'string' ? usage.periodKey : null,
   billableUsedThisRequest: parseCount(usage.billableUsedThisRequest),
@@ -73,13 +73,13 @@ export const sanitizeUsage = (usage: { [name in keyof ReportedUsage]?: unknown }
   exportRequestCount: parseCount(usage.exportRequestCount),
 })
 
-/** Reported rate limit, with null in place of implausible counts. */
+/** Returns the reported rate limit, with null instead of implausible counts. */
 export const sanitizeRateLimit = (limits: { [name in keyof ReportedRateLimit]?: unknown }): ReportedRateLimit => ({
   requestsPerHour: parseAllowance(limits.requestsPerHour),
   remainingHour: parseRemaining(limits.remainingHour),
 })
 
-/** Replaces implausible counts in an answer of the client or the lease log. Its times are kept: they are our clock's. */
+/** Replaces implausible counts in an answer of the client or the lease log. Keeps its times, which are our clock's. */
 export const sanitizeAnswer = <
   A extends {
     returned: number
@@ -102,6 +102,6 @@ export const sanitizeAnswer = <
 /** Statuses below 500 for which the same request may succeed later: timeout, too early, too many. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** True if the vendor failed, or did not answer (null): the same request may be answered later. */
+/** True if the vendor failed, or did not answer (null): it may answer the same request later. */
 export const isVendorFailure = (status: number | null): boolean =>
   status === null || status >= 500 || RETRYABLE_STATUSES.has(status)

@@ -1,12 +1,12 @@
-// Sessions used in a billing period, from two counts: the vendor's reported usage, which may be late, and what our own answers billed,
-// which is certain. Reported usage minus our own count is a lower bound of what everybody else used. The sum of this bound and our own
-// count never exceeds the truth, however late the report is.
+// Sessions used in a billing period, from two counts: the vendor's reported usage, which may be late, and the bills of
+// our own answers, which are certain. Reported usage minus our own count is a lower bound of all other users' usage.
+// The sum of this bound and our own count never exceeds the truth, however late the report is.
 //
-// A late counter also hides what others use. Once a report lacks requests of ours, every report is assumed to lack as many requests (or to
-// be as late), until an hour has passed without such evidence.
+// A late counter also hides the usage of others. Once a report lacks requests of ours, every report is assumed to lack
+// as many requests (or to be as late), until an hour has passed without such evidence.
 import { HOUR, MINUTE } from '../time.ts'
 
-/** One request of ours. */
+/** One of our requests. */
 interface OwnRequest {
   sessions: number
   sentAtMs: number
@@ -20,13 +20,13 @@ export interface UsageAccount {
   others: number | null
   /** Our newest requests, sorted by the time of their answer. */
   recent: readonly OwnRequest[]
-  /** The report whose request was sent last. */
+  /** The report with the latest request. */
   report: { usedSessions: number; sentAtMs: number } | null
-  /** Observed lag of reports, in requests of ours and in time; null: none. */
+  /** Observed lag of reports, in our requests and in time; null for none. */
   lag: { requests: number; ms: number; seenAtMs: number } | null
 }
 
-/** Longest lag that is assumed. Our own sessions are counted exactly in any case. */
+/** Longest assumed lag. Our own sessions are counted exactly in any case. */
 const MAX_LAG_REQUESTS = 10
 const MAX_LAG_MS = 10 * MINUTE
 
@@ -51,7 +51,7 @@ function requestsLacking(before: readonly OwnRequest[], missing: number): OwnReq
   return sumOf(found) >= missing ? found : null
 }
 
-/** Returns the lag after a report that lacks `missing` sessions of ours. */
+/** Returns the lag after a report that lacks `missing` of our sessions. */
 function observedLag(account: UsageAccount, request: OwnRequest, missing: number): UsageAccount['lag'] {
   const { sentAtMs } = request
   const known = lagAt(account, sentAtMs)
@@ -69,15 +69,15 @@ function observedLag(account: UsageAccount, request: OwnRequest, missing: number
   }
 }
 
-/** Counts a request of ours whose answer reported what it billed. */
+/** Counts one of our requests whose answer reported its bill. */
 export function countRequest(account: UsageAccount, request: OwnRequest): UsageAccount {
   const recent = [...account.recent, request].sort((a, b) => a.receivedAtMs - b.receivedAtMs).slice(-RECENT_KEPT)
   return { ...account, own: account.own + request.sessions, recent }
 }
 
 /**
- * Applies a report that arrived with the answer to `request`. `unseen`: sessions that our unanswered requests may have billed by then; they
- * must not be counted as used by others.
+ * Applies a report that arrived with the answer to `request`. `unseen`: sessions that our unanswered requests may have
+ * billed by then; they must not count as used by others.
  */
 export function applyReport(
   account: UsageAccount,
@@ -102,17 +102,17 @@ export function applyReport(
   }
 }
 
-/** Sessions that are certainly used. */
+/** Returns the sessions that are certainly used. */
 export const certainSessions = ({ own, others }: UsageAccount): number => own + (others ?? 0)
 
-/** Returns a predicate: true for requests that may be missing in the usage report of an answer whose request was sent at `sentAtMs`. */
+/** Returns a predicate that is true for requests that a usage report may lack, if its answer was requested at `sentAtMs`. */
 function mayLack({ recent }: UsageAccount, lag: NonNullable<UsageAccount['lag']>, sentAtMs: number) {
   const before = recent.filter(one => one.sentAtMs <= sentAtMs)
   const newest = new Set(before.slice(-lag.requests))
   return (one: OwnRequest) => newest.has(one) || one.receivedAtMs > sentAtMs - lag.ms
 }
 
-/** Sessions that may be used if the newest report is as late as observed; 0 without a lag. */
+/** Returns the sessions that may be used if the newest report is as late as observed; 0 without a lag. */
 export function possibleSessions(account: UsageAccount): number {
   const { report: newest, recent } = account
   const lag = newest && lagAt(account, newest.sentAtMs)
@@ -120,7 +120,7 @@ export function possibleSessions(account: UsageAccount): number {
   return newest.usedSessions + sumOf(recent.filter(mayLack(account, lag, newest.sentAtMs)))
 }
 
-/** True if a report requested at `sentAtMs` includes all that was billed until `sinceMs`, given the observed lag. */
+/** True if a report requested at `sentAtMs` includes all sessions billed until `sinceMs`, given the observed lag. */
 export function isComplete(account: UsageAccount, sentAtMs: number, sinceMs: number): boolean {
   if (sentAtMs < sinceMs) return false
   const lag = lagAt(account, sentAtMs)
@@ -129,7 +129,7 @@ export function isComplete(account: UsageAccount, sentAtMs: number, sinceMs: num
   return since.length > lag.requests && sentAtMs >= sinceMs + lag.ms
 }
 
-/** Returns the time, ms, from which a report may include all that has been billed so far. */
+/** Returns the time, ms, from which a report may include all sessions billed so far. */
 export function completeFromMs({ lag, recent }: UsageAccount): number {
   const billed = recent.filter(({ sessions }) => sessions > 0)
   return lag ? (billed.at(-1)?.receivedAtMs ?? 0) + lag.ms : 0

@@ -1,4 +1,4 @@
-// The supervised process, which holds the warehouse: it follows its supervisor's requests and ends when the supervisor does.
+// The supervised process, which holds the warehouse. It follows its supervisor's requests and ends when the supervisor does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newDeferred } from '../../../workflows/deferred.ts'
 import type { App } from '../../app.ts'
@@ -18,7 +18,7 @@ interface SupervisorLink {
   holds(app: App): void
   /** Reports the start of a query (`sql`) or its end (null). */
   query(id: number, sql: string | null): void
-  /** Resolves when the supervisor asks for a Temporal worker; with null if it asks to stop before that. */
+  /** Resolves when the supervisor requests a Temporal worker, or with null if it requests a stop before that. */
   work(): Promise<Work | null>
   works(working: Working): void
 }

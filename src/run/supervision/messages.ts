@@ -11,7 +11,7 @@ export interface Work {
   place: Partial<TemporalPlace>
   /** Id of the command if another of its processes runs leases, else null. */
   holder: string | null
-  /** True: the worker logs a line when a sync begins and when it ends. */
+  /** True if the worker logs a line when a sync begins and when it ends. */
   logsSyncs: boolean
 }
 
@@ -28,7 +28,7 @@ export type ChildMessage =
   | ({ kind: 'working' } & Working)
   /** A query began (its SQL without literals) or ended (null). */
   | { kind: 'query'; id: number; sql: string | null }
-  /** Webhook events taken and applied since the child started, by workspace. */
+  /** Counts of webhook events taken and applied since the child started, by workspace. */
   | { kind: 'events'; counts: [workspaceId: string, DrainCounts][] }
 
 export type SupervisorMessage =

@@ -21,15 +21,15 @@ interface SupervisorOptions {
   /** The command's entry file, then its arguments. */
   entry: string
   args: readonly string[]
-  /** True: the child inherits the terminal. False: its output goes to `remark`. */
+  /** True if the child inherits the terminal; otherwise its output goes to `remark`. */
   sharesTerminal?: boolean
-  /** True: the child may finish on its own. False: it is restarted after any exit. */
+  /** True if the child may finish on its own; otherwise it is restarted after any exit. */
   endsByItself?: boolean
   remark(...lines: string[]): void
 }
 
 export interface Supervisor {
-  /** Resolves with true when the child first holds the warehouse; with false if it ended before that, having reported why. */
+  /** Resolves with true when the child first holds the warehouse, or with false if it ended before that and reported why. */
   held: Promise<boolean>
   /** Makes the child run a Temporal worker, now and after each restart; resolves when the worker first polls for tasks. */
   work(work: Work): Promise<Working>
@@ -47,7 +47,7 @@ const FIRST_PAUSE_MS = SECOND / 4
 const LONGEST_PAUSE_MS = 30 * SECOND
 /** If the child lived longer than this, the backoff starts over. */
 const STABLE_MS = MINUTE
-/** After `stop`, the child gets this time to land and load what is in flight; then it is killed, which is safe at any moment. */
+/** Time limit after `stop` for landing and loading data in flight; then the child is killed, which is safe at any moment. */
 const END_WITHIN_MS = 45 * SECOND
 const QUERIES_SHOWN = 3
 

@@ -17,7 +17,7 @@ export function asFailure(error: unknown): unknown {
 }
 
 /**
- * Returns the failure of a publication, which is retried whatever its error is, unless somebody waits for it. Without causes: they may quote data.
+ * Returns the failure of a publication. It is always retried, unless somebody waits for it. It has no causes, which may quote data.
  */
 export function asPublicationFailure(
   error: ConvohouseError,

@@ -7,7 +7,7 @@ import type { Payload, PayloadCodec } from '@temporalio/common'
 const pack = promisify(gzip)
 const unpack = promisify(gunzip)
 
-/** Payloads below this size are sent as they are. */
+/** Smaller payloads are sent uncompressed. */
 const COMPRESS_FROM_BYTES = 128 * 1024
 
 const ENCODING = 'encoding'

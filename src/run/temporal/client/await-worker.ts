@@ -9,9 +9,9 @@ const WORKFLOW_TASKS = 1
 /** The server lists a poller for five minutes after its last poll; a live one polls every minute. */
 export const POLLS_WITHIN_MS = 90 * SECOND
 
-/** The pollers are looked up after this time; a running worker usually answers sooner. */
+/** Delay before pollers are looked up; a running worker usually answers sooner. */
 const LOOK_AFTER_MS = SECOND / 2
-/** After this time a worker that polls but has not answered is reported: even a busy one would have answered. */
+/** Delay after which a worker that polls but has not answered is reported: even a busy one would have answered. */
 const LATE_AFTER_MS = 5 * SECOND
 
 /** gRPC codes of unanswered queries: CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (too many are buffered), FAILED_PRECONDITION (no poller). */
@@ -28,7 +28,7 @@ interface WorkerWait {
   unanswered(absence: Absence): void
 }
 
-/** Identities of the workers that polled the queue for workflow tasks within the last 90 seconds; null if the server refuses to say. */
+/** Returns the identities of workers that polled for workflow tasks within the last 90 seconds; null if the server refuses. */
 export async function pollersOf(
   { workflowService, options }: Pick<Client, 'workflowService' | 'options'>,
   queue: string,
@@ -48,7 +48,7 @@ export async function pollersOf(
   }
 }
 
-/** Whether a worker polls the queue; null if the server refuses to say. */
+/** True if a worker polls the queue; null if the server refuses to say. */
 export const hasPollers = async (client: Client, queue: string): Promise<boolean | null> =>
   pollersOf(client, queue).then(pollers => pollers && pollers.length > 0)
 
@@ -68,7 +68,7 @@ async function watch({ client, queue, unanswered }: WorkerWait, over: AbortSigna
   if (!over.aborted) unanswered(polled === false ? 'none' : 'silent')
 }
 
-/** Calls `unanswered` when a call waits for a worker. Retries of a call that failed because no worker answered belong to the same wait. */
+/** Calls `unanswered` when a call waits for a worker. Retries of a call that failed for lack of a worker belong to the same wait. */
 export function awaitWorker(waiting: WorkerWait): WorkerCall {
   let over: AbortController | null = null
   const end = () => {

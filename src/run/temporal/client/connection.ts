@@ -1,5 +1,5 @@
-// Connects to the Temporal server that TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE or a profile file names. Workers connect
-// in worker.ts, because the SDK's worker package takes a second to load.
+// Connects to the Temporal server named by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE or a profile file.
+// Workers connect in worker.ts, because the SDK's worker package takes a second to load.
 
 import { setMaxListeners } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
@@ -46,8 +46,8 @@ const unlessClosed: Interceptor = (options, nextCall) => {
 }
 
 /**
- * The SDK's own interceptor retries calls. Its retry timer may fire after the client was closed; the call then throws outside of any caller
- * and would end the process, so the second, inner interceptor turns that throw into a cancelled call.
+ * The SDK's own interceptor retries calls. If its retry timer fires after the client was closed, the call throws outside of
+ * any caller and would end the process. The second, inner interceptor turns that throw into a cancelled call.
  */
 const RETRYING: Interceptor[] = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), unlessClosed]
 
@@ -116,8 +116,8 @@ export async function connectClient(given: Partial<TemporalPlace> = {}): Promise
 }
 
 /**
- * Cancels the client calls made within `work` when `signal` aborts. The SDK keeps every call that used a signal in memory for the signal's
- * lifetime, so each `work` gets a signal of its own.
+ * Cancels the client calls made within `work` when `signal` aborts. The SDK keeps every call that used a signal in
+ * memory for the signal's lifetime, so each `work` gets a separate signal.
  */
 export async function abortable<T>(client: Client, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const own = new AbortController()
@@ -132,19 +132,19 @@ export async function abortable<T>(client: Client, signal: AbortSignal, work: ()
   }
 }
 
-// The Temporal server of the worker that holds the warehouse, as a file in the data folder: a command beside the worker, whose environment may
-// name no server, finds it there. After a kill the file stays until the next worker; its server then may not answer.
+// Returns the file in the data folder that names the Temporal server of the worker that holds the warehouse. Commands beside the
+// worker, whose environment may name no server, read it. After a kill it stays until the next worker, and its server may not answer.
 
 const placeFile = (home: string): string => join(home, 'temporal.json')
 
-/** To be called by the process that holds the warehouse. Without the file, commands need TEMPORAL_ADDRESS: a full disk is no error here. */
+/** Stores the place for other commands. A full disk is no error: they then need TEMPORAL_ADDRESS. */
 export async function storePlace(home: string, { address, namespace }: TemporalPlace): Promise<void> {
   await writeFile(placeFile(home), `${JSON.stringify({ address, namespace })}\n`).catch(() => {})
 }
 
 export const removePlace = (home: string): Promise<void> => rm(placeFile(home), { force: true }).catch(() => {})
 
-/** Null if no worker has stored it. */
+/** Returns the stored place; null if no worker has stored one. */
 export async function storedPlace(home: string): Promise<TemporalPlace | null> {
   try {
     const { address, namespace } = JSON.parse(await readFile(placeFile(home), 'utf8'))

@@ -22,11 +22,11 @@ export interface SyncView {
 export type SyncAhead = Progress & { run: string }
 
 const POLL_EVERY_MS = 500
-/** Number of queries to a closed workflow for the report of a run that the workflow's result does not hold: the worker may be slow. */
+/** Number of queries to a closed workflow for a run's report that its result lacks, since the worker may be slow. */
 const LAST_POLLS = 3
 /**
- * Shorter than the 30 s for which a server holds a query: a worker that starts would answer a held query before it has processed the
- * newest events of the workflow's history, that is, from an outdated state.
+ * Shorter than the 30 s for which a server holds a query. A starting worker would answer a held query before it has
+ * processed the newest events of the workflow's history, and so from an outdated state.
  */
 const QUERY_TIMEOUT_MS = 3 * SECOND
 
@@ -48,7 +48,7 @@ export async function reportOf(handle: OwnerHandle): Promise<SyncReport | null> 
   }
 }
 
-/** Queries a workspace's owner workflow. The query names no run id, so after a continue-as-new it reaches the current run. */
+/** Queries a workspace's owner workflow. The query names no run id, so it reaches the current run even after a continue-as-new. */
 const asked = <T>(client: Client, workspaceId: string, query: 'progress' | 'plan' | 'budget'): Promise<T> =>
   client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
     client.workflow.getHandle(ownerId(workspaceId)).query<T>(query),

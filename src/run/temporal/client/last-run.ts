@@ -1,7 +1,7 @@
-// The last run of a workspace's schedule, read from the server's records; no worker is needed.
+// The last run of a workspace's schedule, read from the server's records without a worker.
 //
-// A tick only asks the owner workflow to sync. So the last run is the owner workflow's newest execution, whoever requested it. But if a
-// newer tick has not reached the owner workflow yet, that tick counts as the last run.
+// A tick only requests a sync from the owner workflow. So the last run is the owner workflow's newest execution, no matter
+// who requested it. But if a newer tick has not reached the owner workflow yet, that tick counts as the last run.
 import {
   type Client,
   type WorkflowExecutionDescription,
@@ -34,7 +34,7 @@ export interface Tick {
   runId: string
 }
 
-/** Returns the workflow's description; null if the server does not know the workflow (any more). */
+/** Returns the workflow's description; null if the server does not know the workflow. */
 async function described(handle: WorkflowHandle): Promise<WorkflowExecutionDescription | null> {
   try {
     return await handle.describe()
@@ -59,7 +59,7 @@ function endFromReport({ outcome, failures: [first] }: SyncReport): End {
   return { outcome, failure: first ? { code: first.code, what: first.what } : null }
 }
 
-/** Start of the first run of a continue-as-new chain. */
+/** Returns the start of the first run of a continue-as-new chain. */
 async function startOf(
   client: Client,
   { startTime, workflowId, runId, raw }: WorkflowExecutionDescription,
@@ -91,7 +91,7 @@ async function pendingTick(client: Client, { takenAt, workflowId, runId }: Tick)
   return end && { startedAt: takenAt, endedAt: tick.closeTime ?? null, ...end }
 }
 
-/** `tick`: the schedule's newest tick, or null. Returns null if nothing has run. */
+/** Returns the last run; null if nothing has run. `tick`: the schedule's newest tick, or null. */
 export async function lastRun(client: Client, workspaceId: string, tick: Tick | null): Promise<LastRun | null> {
   const [asked, sync] = await Promise.all([tick && pendingTick(client, tick), lastOwnerRun(client, workspaceId)])
   return asked && (sync === null || sync.startedAt < asked.startedAt) ? asked : sync

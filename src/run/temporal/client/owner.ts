@@ -5,7 +5,7 @@ import type { AcceptedRequest } from '../../../../workflows/requests.ts'
 import type { SyncReport, SyncRequest } from '../../../../workflows/steps.ts'
 import type { SyncInput } from '../../../../workflows/temporal/owner.ts'
 
-/** One workflow id per workspace, so that two owners never spend one quota. */
+/** Returns the workflow id, one per workspace, so that two owners never spend one quota. */
 export const ownerId = (workspaceId: string): string => `sync/${workspaceId}`
 
 type OwnerWorkflow = (input: SyncInput) => Promise<SyncReport | null>

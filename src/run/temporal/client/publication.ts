@@ -8,7 +8,7 @@ import { errorOf, failureIn } from '../failure.ts'
 /** The default of `temporal.queues`. */
 const DEFAULT_QUEUES = 'convohouse'
 
-/** One workflow id per target. Data folders that share a namespace have queues of their own, and may have targets of the same name. */
+/** Returns the workflow id, one per target. Queues tell data folders in a namespace apart, since target names may repeat. */
 export const publicationId = (queues: string, target: string): string =>
   queues === DEFAULT_QUEUES ? `publish/${target}` : `publish/${queues}/${target}`
 
@@ -26,7 +26,7 @@ export async function startPublication(client: Client, queues: string, target: s
   await client.workflow.start<PublishWorkflow>('publishTarget', startOf(queues, { target, isDue: true }))
 }
 
-/** Publishes to a target and waits for the result; null if the worker's configuration does not have it. @throws the publication's error */
+/** Publishes to a target and waits for the result; null if the worker's configuration lacks the target. @throws the publication's error */
 export async function askForPublication(
   client: Client,
   { queues, target, request }: { queues: string; target: string; request: PublicationRequest },

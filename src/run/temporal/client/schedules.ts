@@ -26,7 +26,7 @@ export const scheduledSync = ({ id, since }: WorkspaceConfig, nowMs: number): Om
   unattended: true,
 })
 
-/** Id of a workspace's schedule: the same as that of the owner workflow, so that Temporal's UI shows both side by side. */
+/** Returns the id of a workspace's schedule: that of the owner workflow, so that Temporal's UI shows both side by side. */
 const idOf = (workspaceId: string): string => ownerId(workspaceId)
 
 /** `kept`: no schedule is configured, and the existing one, a default created by `up`, stays. */
@@ -39,7 +39,7 @@ const specOf = (schedule: Schedule): ScheduleOptions['spec'] => ({
   jitter: schedule.jitterMs,
 })
 
-/** A schedule, and whether it is a default (true) or configured. */
+/** A schedule. It is either a default (true) or configured. */
 interface ChosenSchedule {
   schedule: Schedule
   byDefault: boolean
@@ -119,8 +119,8 @@ export async function ensureSchedule(
 }
 
 /**
- * Deletes this installation's schedules (same queue prefix) of workspaces that are no longer configured: their ticks would reach workers
- * that do not know the workspace.
+ * Deletes this installation's schedules (same queue prefix) of workspaces that are no longer configured, since their
+ * ticks would reach workers that do not know the workspace.
  * @returns the ids of those workspaces
  */
 export async function deleteUnconfigured(client: Client, { temporal, workspaces }: Config): Promise<string[]> {
@@ -141,10 +141,10 @@ export interface ScheduleState {
   workspaceId: string
   /** Null if there is no schedule. */
   schedule: {
-    /** As stored on the server; somebody may have edited it there. */
+    /** Interval or cron as stored on the server, where somebody may have edited it. */
     when: ({ everyMs: number } | { cron: string })[]
     paused: boolean
-    /** Why it is paused. */
+    /** Reason for the pause. */
     note: string | null
     next: Date | null
     lastTick: Tick | null

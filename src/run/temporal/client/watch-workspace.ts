@@ -1,5 +1,5 @@
-// Watches a workspace's owner workflow, sync after sync, until a signal. The syncs do not depend on being watched. If a poll fails, the
-// next one tries again.
+// Watches a workspace's owner workflow, sync after sync, until a signal. The syncs do not depend on being watched. If a
+// poll fails, the next one tries again.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, WorkflowNotFoundError } from '@temporalio/client'
 import type { SyncReport } from '../../../../workflows/steps.ts'
@@ -29,7 +29,7 @@ interface WatchState {
   over: string | null
   /** Runs whose report was passed to the listener. */
   reported: Set<string>
-  /** Receives the running sync's progress; kept while polls fail, so that one sync is announced once. */
+  /** Receives the running sync's progress. It is kept while polls fail, so that a sync is announced only once. */
   current: { run: string; onProgress: (seen: SyncView) => void } | null
 }
 

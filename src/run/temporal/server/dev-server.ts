@@ -1,5 +1,5 @@
-// Runs Temporal's dev server as a process that ends when this one does, even if SIGKILL ends it. (If the server is not ready after 5 s,
-// the SDK's own helper gives up.)
+// Runs Temporal's dev server as a process that ends with this one, even after SIGKILL. (If the server is not ready
+// after 5 s, the SDK's own helper gives up.)
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { access, constants } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { searchPath } from '../../../config.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { SECOND } from '../../../core/time.ts'
 
-/** Path of the Temporal CLI, which contains the dev server, on the PATH; null if it is not there. */
+/** Returns the path of the Temporal CLI, which contains the dev server, on the PATH; null if it is not there. */
 export async function findTemporal(folders: readonly string[] = searchPath()): Promise<string | null> {
   const name = process.platform === 'win32' ? 'temporal.exe' : 'temporal'
   for (const path of folders.map(folder => join(folder, name))) {
@@ -31,7 +31,7 @@ interface DevServerOptions {
   namespaces?: readonly string[]
   /** Default: a free port. */
   port?: number
-  /** Port of the web UI; 0: a free one. */
+  /** Port of the web UI; 0 selects a free one. */
   uiPort?: number
   /** Prefers Temporal's default ports (7233, UI 8233), where clients look first. */
   usual?: boolean
@@ -111,9 +111,9 @@ interface ServerProcess {
   child: ChildProcess
   ended: Promise<void>
   hasEnded(): boolean
-  /** True once the server has printed its address: only then the ports are certainly its own. */
+  /** True once the server has printed its address: only then are the ports certainly its own. */
   isServing(): boolean
-  /** The last output of the server on stderr. */
+  /** Returns the last output of the server on stderr. */
   said(): string
 }
 
@@ -233,7 +233,7 @@ async function portIfFree(port: number): Promise<number | null> {
   return taken.port
 }
 
-/** Any free port. */
+/** Returns any free port. */
 export async function freePort(): Promise<number> {
   const port = await portIfFree(0)
   if (port === null) throw new Error('this machine has no free port')

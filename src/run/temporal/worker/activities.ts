@@ -94,7 +94,7 @@ async function logged<T extends Prepared>(
   run: RunRef,
   plan: () => Promise<T>,
 ): Promise<T> {
-  // An error is ignored here: a disk error will occur in the run again, and the run reports it.
+  // Ignored here, because the run meets and reports the same disk error.
   await log.begin().catch(() => {})
   try {
     const planned = await plan()
@@ -113,13 +113,13 @@ type WarehouseSteps = Awaited<ReturnType<typeof warehouseSteps>>
 
 /** The two stages of a worker's shutdown. */
 export interface ShutdownSignals {
-  /** Finish requests in flight, send no more. */
+  /** Finishes requests in flight, and sends no more. */
   stopping: AbortSignal
-  /** Abort requests in flight. */
+  /** Aborts requests in flight. */
   aborted: AbortSignal
 }
 
-/** Heartbeats per heartbeat timeout: some may be missed, and a cancellation, which arrives in the answer to a heartbeat, arrives soon. */
+/** Heartbeats per heartbeat timeout: some may be lost, and a cancellation arrives only with the answer to a heartbeat. */
 const HEARTBEATS = 10
 
 /** Asks the server whether this attempt is still current: false if it timed out or was cancelled, or if the server cannot be reached. */
@@ -133,8 +133,8 @@ async function isActivityCurrent({ activity }: Client): Promise<boolean> {
 }
 
 /**
- * Runs an activity's work. Sends a heartbeat for every landed page and every tenth of the heartbeat timeout, so a frozen process is
- * noticed. A cancelled activity finishes its request in flight and returns normally. `progress` replaces what heartbeats contain.
+ * Runs an activity's work. Sends a heartbeat for every landed page and every tenth of the heartbeat timeout, so that a frozen
+ * process is noticed. A cancelled activity finishes its request in flight and returns. `progress` replaces the heartbeats' content.
  */
 async function asActivity<T>(
   ending: ShutdownSignals,

@@ -9,7 +9,7 @@ import { systemClock } from '../../../clock.ts'
 import type { Config } from '../../../config.ts'
 import { MINUTE } from '../../../core/time.ts'
 
-/** One ingest workflow per workspace. */
+/** Returns the workflow id, one per workspace. */
 export const ingestId = (workspaceId: string): string => `ingest/${workspaceId}`
 
 /** Duration of one drain activity: long enough to keep the workflow's history small, short enough to notice a lost worker. */
@@ -31,7 +31,7 @@ export async function startIngesting(client: Client, config: Config): Promise<vo
     })
 }
 
-/** Activity slots that draining occupies permanently. */
+/** Returns the number of activity slots that draining occupies permanently. */
 export const ingestingTasks = (config: Config): number => withWebhooks(config).length
 
 /** Drains events as they arrive, for five minutes or until the worker stops. Failures are retried here and never end the workflow. */

@@ -2,7 +2,7 @@
 // is frozen or still starting does not.
 const PATIENCE_MS = 5_000
 
-/** A metric that counts open polls. A worker that cannot reach its server still has open polls and counts as healthy: a restart would not help. */
+/** Matches the count of open polls. A worker whose server is unreachable counts as healthy, since a restart would not help. */
 const POLLS = /^temporal_num_pollers\{[^}]*\} [1-9]/m
 
 async function isHealthy(address: string): Promise<boolean> {

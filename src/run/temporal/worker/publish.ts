@@ -11,11 +11,11 @@ import { abortable } from '../client/connection.ts'
 import { startPublication } from '../client/publication.ts'
 import { asPublicationFailure } from '../failure.ts'
 
-/** What the heartbeats of a publication show. */
+/** Progress that the heartbeats of a publication show. */
 export interface PublicationProgress {
-  /** `waiting`: for a publication to another target. */
+  /** `waiting`: another publication to a target is running. */
   phase: PublicationPhase | 'waiting'
-  /** Rows of the package. */
+  /** Number of rows in the package. */
   rows?: number
 }
 
@@ -74,5 +74,5 @@ export function startPublications(
   })
 }
 
-/** Activity slots that publications may occupy, besides those of other tasks. */
+/** Returns the number of activity slots that publications may occupy, besides those of other tasks. */
 export const publishingTasks = ({ targets }: Config): number => targets.length

@@ -6,23 +6,23 @@ import { outcomeText } from '../../../core/run-record.ts'
 import { counted } from '../../../core/words.ts'
 
 export interface RunLines {
-  /** The sync was planned, for the first time or after an interruption. */
+  /** Logs that the sync was planned, for the first time or after an interruption. */
   planned(run: RunRef, prepared: Prepared): void
-  /** Planning failed; Temporal retries transient errors. */
+  /** Logs that planning failed; Temporal retries transient errors. */
   notPlanned(run: RunRef, error: unknown): void
   ended(run: RunRef, report: SyncReport): void
-  /** An error ended the sync without a report. */
+  /** Logs that an error ended the sync without a report. */
   gaveUp(run: RunRef, error: unknown): void
 }
 
-/** Omits the message of an unexpected error: it may quote data. */
+/** Omits the message of an unexpected error, which may quote data. */
 const reasonOf = (error: unknown): string =>
   error instanceof ConvohouseError ? `${error.code}: ${error.message}` : 'an unexpected error'
 
 const countsOf = ({ conversations, pages, requests, sessions }: SyncReport): string =>
   `${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`
 
-/** Both receive one line per call: `write` those about syncs, `price` the price of history before a sync reads it. */
+/** Returns the log lines about syncs. `price` receives the price of history before a sync reads it, `write` all others. */
 export function runLines(write: (line: string) => void, price: (line: string) => void): RunLines {
   /** Runs that this worker has begun; if one of them is planned again, it continues. */
   const begun = new Set<string>()

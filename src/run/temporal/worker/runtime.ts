@@ -35,8 +35,8 @@ function install({ metrics, log }: RuntimeSettings & { metrics: string }): void 
 const TRIES = 3
 
 /**
- * Installs the runtime, which serves the SDK's metrics on a free loopback port. Must precede any other use of the SDK. The process keeps its
- * own signal handlers. @returns the `host:port` of the metrics
+ * Installs the runtime, which serves the SDK's metrics on a free loopback port. Must precede any other use of the SDK.
+ * The process keeps its own signal handlers. @returns the `host:port` of the metrics
  */
 export async function installRuntime(settings: RuntimeSettings): Promise<string> {
   for (let left = TRIES - 1; ; left--) {
@@ -62,7 +62,7 @@ export const fetchMetrics = async (address: string | null): Promise<string> => {
   }
 }
 
-/** Name of the metric family that a line belongs to. */
+/** Returns the name of the metric family that a line belongs to. */
 const familyOf = (line: string): string =>
   /^# (?:HELP|TYPE) (\S+)/.exec(line)?.[1] ?? /^[^\s{]+/.exec(line)![0].replace(/_(bucket|sum|count)$/, '')
 
@@ -72,7 +72,7 @@ interface Family {
   series: string[]
 }
 
-/** One page with every family once, and the series of all pages; the label `process` names the page that a series comes from. */
+/** Returns one page with every family once, and the series of all pages; the label `process` names the page of a series. */
 export function mergeMetrics(pages: Readonly<Record<string, string>>): string {
   const families = new Map<string, Family>()
   for (const [name, page] of Object.entries(pages)) {

@@ -57,13 +57,13 @@ async function connectWorker(
   }
 }
 
-/** When a worker stops, its running tasks get this time to finish; then they are left to other workers. */
+/** Time limit for running tasks when a worker stops; then other workers take them over. */
 const GRACE = '30 seconds'
 /** The SDK's default, 8 s of a 10 s heartbeat timeout, would delay every cancellation by up to 8 s. */
 const HEARTBEAT_THROTTLE = '1 second'
 /** A cached workflow takes a few hundred KB; workflows beyond this number are replayed from their histories. */
 const CACHED_WORKFLOWS = 200
-/** Concurrent tasks: the warehouse's writer serialises loads, but several workspaces can be planned at once. */
+/** Number of concurrent tasks. The warehouse's writer serialises loads, but several workspaces can be planned at once. */
 const WAREHOUSE_TASKS = 8
 
 /** `export` runs leases, `warehouse` runs workflows, planning and loading, `all` both. */
@@ -75,11 +75,11 @@ export interface WorkerSettings {
   /** Overrides the server and namespace that Temporal's environment variables name. */
   place?: Partial<TemporalPlace>
   ending: ShutdownSignals
-  /** The process of the command that runs leases, known to the one that holds the warehouse. */
+  /** Process of the command that runs leases, known to the process that holds the warehouse. */
   holder?: string
   /** Opens the warehouse; an export worker needs none. */
   openApp?(): Promise<App>
-  /** Receives a line when publications to a target begin to fail and when they work again. */
+  /** Logs a line when publications to a target begin to fail and when they work again. */
   log?(line: string): void
   /** `log` also receives a line when a sync begins and when it ends. */
   logsSyncs?: boolean
@@ -219,7 +219,7 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
     config,
     leaseMs: config.temporal.leaseMs,
     ...(holder !== undefined && { holder }),
-    // An export worker with another landing ends. If two workers hold warehouses, this one cannot tell which is wrong.
+    // An export worker with another landing ends. If two workers hold warehouses, neither can tell which is wrong.
     ...(role === 'export' && { refused: refuse }),
   })
   const { stopping, aborted } = settings.ending
@@ -248,8 +248,8 @@ const ANNOUNCED = / landing (\S+)$/
 const identityOf = (landingId: string): string => `${process.pid}@${hostname()} landing ${landingId}`
 
 /**
- * Refuses a worker if another one holds the warehouse of another landing. If the server does not list pollers, this check is skipped:
- * leases and loads are then refused one by one. @throws LANDING_DIFFERS
+ * Refuses a worker if another one holds the warehouse of another landing. If the server does not list pollers, this
+ * check is skipped, and leases and loads are refused one by one. @throws LANDING_DIFFERS
  */
 async function expectOneLanding(
   client: Pick<Client, 'workflowService' | 'options'>,
