@@ -1,6 +1,6 @@
 // `convohouse sandbox`: serves the vendor's API with generated data until it is stopped.
 import type { Command } from 'commander'
-import { DAY, parseDuration, SECOND } from '../core/time.ts'
+import { parseDuration } from '../core/time.ts'
 import { FAULTS } from '../sandbox/faults/fault-settings.ts'
 import { HOSTILE } from '../sandbox/hostile/hostility.ts'
 import { MAX_CONVERSATIONS, SANDBOX_DEFAULTS, type SandboxOptions } from '../sandbox/options.ts'
@@ -85,9 +85,8 @@ ${readingsTable()}
 
 Examples:
   $ convohouse sandbox                                   listen on port 4010
-  $ convohouse sandbox --conversations 200000 --no-limits
-  $ convohouse sandbox --latency 200ms --hourly 50 --hour 1m   a slow vendor with a short hour
-  $ convohouse sandbox --start 2026-01-01 --speed ${DAY / SECOND}     one day per second
+  $ convohouse sandbox --conversations 200000 --hourly 100000 --quota 1000000
+  $ convohouse sandbox --latency 200ms --hourly 50       a slow vendor that refuses early
   $ convohouse sandbox --fault dropped-after=0.05 --fault slow=0.1:3s
   $ convohouse sandbox --hostile wrong-types=0.05 --hostile huge-record=0.001:1000000
   $ convohouse sandbox --reading usage=nested            another reading of the document

@@ -22,17 +22,9 @@ const TABLE = {
     help: '`usage` beside `data`, absent, or in an undocumented object `meta`',
   },
   // Lists of agents and teams
-  'agent-params': {
-    values: ['read', 'ignored', 'refused'],
-    help: 'query parameters of the agent search are read, ignored (every agent is returned), or refused with 400',
-  },
   'agent-page': {
     values: ['asked', '3'],
     help: 'a page of agents contains as many as requested, or at most 3',
-  },
-  'agent-totals': {
-    values: ['both', 'hasMore', 'total', 'neither'],
-    help: 'the agent search returns `total` and `hasMore`, one of them, or neither',
   },
   'team-page': {
     values: ['asked', '1'],

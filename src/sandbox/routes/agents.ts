@@ -29,7 +29,7 @@ export function searchAgents(service: SandboxService, { params, nowMs }: RouteRe
   const { options } = service
   const { readings } = options
   const most = readings['agent-page'] === 'asked' ? undefined : Number(readings['agent-page'])
-  const read = readList(SearchQuery, params, { params: readings['agent-params'], most })
+  const read = readList(SearchQuery, params, most)
   if ('refused' in read) return read.refused
   const { workspaceId = options.workspaceId, search = '', sortBy, starredOnly, page, limit } = read.value
   if (workspaceId !== options.workspaceId) return fault(403, 'The token belongs to another workspace')
@@ -37,13 +37,14 @@ export function searchAgents(service: SandboxService, { params, nowMs }: RouteRe
   const found = matching(service, search, nowMs).sort((a, b) => order(a, b) || (a.ID < b.ID ? -1 : 1))
   const starred = found.filter(agent => agent.starred)
   const listed = starredOnly === 'true' ? starred : found
-  const totals = readings['agent-totals']
   return jsonAnswer({
     agents: onPage(listed, { page, limit }),
     starredAgents: starred,
-    ...((totals === 'both' || totals === 'total') && { total: listed.length }),
-    ...(totals !== 'neither' && { totalStarred: starred.length, page, limit }),
-    ...((totals === 'both' || totals === 'hasMore') && { hasMore: hasMoreAfter(listed.length, { page, limit }) }),
+    total: listed.length,
+    totalStarred: starred.length,
+    page,
+    limit,
+    hasMore: hasMoreAfter(listed.length, { page, limit }),
   })
 }
 

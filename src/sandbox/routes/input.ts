@@ -2,7 +2,6 @@
 
 import { z } from 'zod'
 import { issueTexts } from '../rates.ts'
-import type { Readings } from '../readings.ts'
 import { type Answer, fault } from './answer.ts'
 
 export const invalidQuery = (issues: string[]): Answer => fault(400, 'Invalid query', { issues })
@@ -45,12 +44,6 @@ export function readBody<S extends z.ZodType>(schema: S, text: string): { value:
 // Page-numbered lists of agents and teams. The API document shows their answers but no query parameters (sections 4.14 and 4.16), so
 // these come from the notes on the API and the readings.
 
-interface ListReadings {
-  params?: Readings['agent-params']
-  /** Fixed page size, whatever the request says; undefined: as requested. */
-  most: number | undefined
-}
-
 /** Position of a page in its list; pages count from 1. */
 export interface ListPlace {
   page: number
@@ -63,18 +56,15 @@ export const PAGE_QUERY = {
   limit: z.int().min(1).max(100).default(50),
 }
 
-/** Returns the values of the parameters, or the answer that refuses them. Without parameters the list is one page. */
+/** Returns the values of the parameters, or the answer that refuses them. A page has at most `most` elements. */
 export function readList<S extends z.ZodObject>(
   schema: S,
   params: URLSearchParams,
-  { params: reading = 'read', most }: ListReadings,
+  most: number | undefined,
 ): { value: z.output<S> & ListPlace } | { refused: Answer } {
-  if (reading === 'refused' && params.size > 0)
-    return { refused: invalidQuery([...new Set(params.keys())].map(name => `${name} is not known`)) }
-  const read = readQuery(schema, reading === 'read' ? params : new URLSearchParams())
+  const read = readQuery(schema, params)
   if ('refused' in read) return read
   const place = read.value as z.output<S> & ListPlace
-  if (reading !== 'read') return { value: { ...place, limit: Number.MAX_SAFE_INTEGER } }
   return { value: { ...place, limit: Math.min(place.limit, most ?? place.limit) } }
 }
 
