@@ -39,7 +39,7 @@ export const define = (command: Command): Command =>
   addConfigFlag(command)
     .argument(
       '[sql]',
-      'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES, EXPLAIN); without it, or with -, SQL is read from standard input',
+      'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES); without it, or with -, SQL is read from standard input',
     )
     .option('-f, --file <file>', 'read the SQL from a file', filled('--file'))
     .option(

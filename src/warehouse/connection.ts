@@ -61,8 +61,8 @@ export const wellFormed = (json: string): string =>
   json.includes('\\ud') ? json.replace(ESCAPE, (found, lone?: string) => (lone ? '\uFFFD' : found)) : json
 
 /**
- * Makes a connection the writing one of `file`, which error messages name. @throws HOME_UNUSABLE for faults of the file and its disk; other
- * errors are DuckDB's own
+ * Makes a connection the writing one of `file`, which error messages name.
+ * @throws HOME_UNUSABLE for faults of the file and its disk; other errors are DuckDB's own
  */
 export function openWriter(connection: DuckDBConnection, file: string): Writer {
   let queue: Promise<unknown> = Promise.resolve()

@@ -1,4 +1,5 @@
-// Times as texts: inspection and SQL parse them by one rule. The corpus has them in every field (`moments`, `times-that-cannot-be-read`).
+// Times as texts: inspection and SQL parse them by one rule. The corpus has them in every field (`moments`,
+// `times-that-cannot-be-read`).
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isMoment } from '../../src/core/time.ts'

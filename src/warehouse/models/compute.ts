@@ -182,8 +182,7 @@ export async function computed<T>(
   const table = `memory.main.${quoteName(`model_${model.name}`)}`
   try {
     const found = await limited(connection, limits, async (): Promise<Computed> => {
-      const { sql, kind } = await guard(connection, model.sql)
-      if (kind !== 'select') throw invalid('it is an EXPLAIN: a model is one SELECT')
+      const sql = await guard(connection, model.sql)
       await statements.run('BEGIN')
       const { epoch, seq } = await logRange(statements)
       const described = await statements.rows<{ name: string; type: string }>(

@@ -12,7 +12,7 @@ import {
   DuckDBTypeId,
 } from '@duckdb/node-api'
 import { quoteName } from '../../catalog/layout.ts'
-import { type Guarded, prepareGuarded } from './guard/guard.ts'
+import { prepareGuarded } from './guard/guard.ts'
 import { uniqueNames } from './results.ts'
 
 /** Types whose values are read as they are; nested types are handled below. */
@@ -115,11 +115,11 @@ export interface Prepared {
  */
 export async function prepareCast(
   connection: DuckDBConnection,
-  guarded: Guarded,
+  guarded: string,
   { isFile = false }: { isFile?: boolean } = {},
 ): Promise<Prepared> {
   const statement = await prepareGuarded(connection, guarded)
   const types = Array.from({ length: statement.columnCount }, (_, at) => statement.columnType(at))
   const columns = types.map((type, at) => ({ name: statement.columnName(at), type }))
-  return { statement, columns, cast: guarded.kind === 'select' ? castSelect(guarded.sql, columns, isFile) : null }
+  return { statement, columns, cast: castSelect(guarded, columns, isFile) }
 }

@@ -33,7 +33,7 @@ export function partOf(file: string): string {
 /**
  * Writes the result of a guarded SELECT to a Parquet file, durably: the complete file or none.
  *
- * @throws SQL_REFUSED (also for EXPLAIN, which has no rows), SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED, HOME_UNUSABLE
+ * @throws SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED, HOME_UNUSABLE
  */
 export async function copyToParquet(request: ParquetRequest): Promise<ParquetFile> {
   const part = partOf(request.file)
@@ -62,16 +62,10 @@ export async function copyIn(
   { connection, sql, part }: { connection: DuckDBConnection; sql: string; part: string },
 ): Promise<ParquetFile> {
   const guarded = await session.step(() => guard(connection, sql))
-  if (guarded.kind === 'explain') {
-    throw new ConvohouseError('SQL_REFUSED', {
-      what: 'EXPLAIN cannot be written as Parquet.',
-      hint: 'Choose another format.',
-    })
-  }
   const { cast } = await session.step(() => prepareCast(connection, guarded, { isFile: true }))
   const target = part.replaceAll("'", "''")
   // FROM (…) accepts DESCRIBE and SHOW, which COPY does not.
-  const select = cast ?? `FROM (${guarded.sql}\n)`
+  const select = cast ?? `FROM (${guarded}\n)`
   const metadata = pandasMetadata(await session.step(() => columnsOf(connection, select))).replaceAll("'", "''")
   const options = `FORMAT parquet, USE_TMP_FILE false, KV_METADATA {${PANDAS_KEY}: '${metadata}'}`
   const copy = `COPY (${select}) TO '${target}' (${options})`

@@ -4,7 +4,7 @@ import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
 import { type Prepared, prepareCast } from './casts.ts'
 import { batchesOf, shapeOf, typeName } from './duckdb-values.ts'
-import { type Guarded, guard } from './guard/guard.ts'
+import { guard } from './guard/guard.ts'
 import type { Batch, Column, QueryResult, Tally } from './results.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
 
@@ -17,7 +17,7 @@ export interface QueryRequest extends QueryLimits {
 }
 
 /**
- * Runs one guarded SELECT or EXPLAIN in a read-only transaction and streams its result: at most one chunk (2,048 rows) is in memory.
+ * Runs one guarded SELECT in a read-only transaction and streams its result: at most one chunk (2,048 rows) is in memory.
  * Read `batches` to the end or call `close()`; otherwise the timeout ends the query.
  *
  * @throws SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
@@ -50,7 +50,7 @@ interface Streaming extends Pick<Prepared, 'columns' | 'cast'> {
   answer: DuckDBResult
   session: QuerySession
   connection: DuckDBConnection
-  guarded: Guarded
+  guarded: string
   maxRows: number
 }
 
@@ -125,14 +125,12 @@ async function assertComplete({
 /** Runs the query again and discards its rows, to get the message that the stream lost. */
 async function findReason(
   connection: DuckDBConnection,
-  guarded: Guarded,
+  guarded: string,
   cast: string | null,
 ): Promise<ConvohouseError> {
   await connection.run('ROLLBACK')
   await connection.run('BEGIN TRANSACTION READ ONLY')
-  if (guarded.kind === 'select') {
-    await connection.run(`EXPLAIN ANALYZE ${cast ?? guarded.sql}`)
-  }
+  await connection.run(`EXPLAIN ANALYZE ${cast ?? guarded}`)
   return new ConvohouseError('SQL_INVALID', {
     what: 'The query failed after some of its rows, and DuckDB does not say why.',
     hint: 'Try again.',

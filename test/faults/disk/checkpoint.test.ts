@@ -1,5 +1,5 @@
-// A checkpoint fails on a full disk. DuckDB then refuses every statement until the file is opened again: by the next command, or by the process
-// with which `up`, `worker` and `sync --watch` replace the one that holds the warehouse.
+// A checkpoint fails on a full disk. DuckDB then refuses every statement until the file is opened again: by the next
+// command, or by the process with which `up`, `worker` and `sync --watch` replace the one that holds the warehouse.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -13,8 +13,8 @@ if (noDisk) console.warn(`skipped, a checkpoint on a full disk: ${noDisk}`)
 const [OPEN, FAULT] = ['open.js', 'fault.js'].map(file => join(MAIN, '..', '..', 'warehouse', file))
 
 /**
- * Writes, fills the disk, lets a checkpoint fail while a reader is open, writes again, frees the disk and opens the file again; prints the
- * outcome of each step as JSON.
+ * Writes, fills the disk, lets a checkpoint fail while a reader is open, writes again, frees the disk and opens the file
+ * again; prints the outcome of each step as JSON.
  */
 const script = (home: string): string => `
   import { rmSync, statfsSync, writeFileSync } from 'node:fs'

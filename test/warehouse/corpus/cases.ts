@@ -11,8 +11,9 @@ import type { AgentsPage, ConversationPage } from '../landed-pages.ts'
 export const FOLDER = join(import.meta.dirname, 'cases')
 
 /**
- * What lands or arrives at once. `at`: time of the request, server's clock, or of the receipt. `text`: JSON of one more agent, or of the
- * page or event, where digits and duplicate keys count. `load`: it is loaded before the next step, which may be of the same kind.
+ * Lands or arrives at once. `at`: time of the request, server's clock, or of the receipt. `text`: JSON of one more agent,
+ * or of the page or event, where digits and duplicate keys count. `load`: it is loaded before the next step, even if that
+ * is of the same kind.
  */
 export type Step = { at?: string; load?: true } & (
   | ({

@@ -1,5 +1,5 @@
-// Business time and deadlines of fct_responses equal those that a walk over each minute finds, also where the clocks change. Cases of the
-// corpus show the same in each run: `service-levels`, `business-hours-across-clocks`.
+// Business time and deadlines of fct_responses equal those that a walk over each minute finds, also where the clocks
+// change. Cases of the corpus show the same in each run: `service-levels`, `business-hours-across-clocks`.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { BusinessHours } from '../../../src/core/response-rules.ts'

@@ -62,9 +62,6 @@ describe('the guard', () => {
     `SELECT from_json(extra, '{"a": ["INT"], "b": {"c": "VARCHAR"}}') FROM conversations`,
     "SELECT {'a': [1, -2]}::VARIANT, 'x'::VARIANT",
     "SELECT list_aggregate([1, 2], 'sum'), list_transform([1], lambda x: x + 1)",
-    'EXPLAIN SELECT * FROM busy;',
-    'EXPLAIN ANALYZE SELECT * FROM busy',
-    'explain (format json) select 1',
   ])('admits %s', async sql => {
     await expect(read(sql)).resolves.not.toHaveLength(0)
   })
@@ -95,6 +92,8 @@ describe('the guard', () => {
     'EXECUTE p',
     "EXPORT DATABASE '/tmp/x'",
     'CREATE MACRO m() AS 1',
+    'EXPLAIN SELECT 1',
+    "/* x */ EXPLAIN -- y\n ANALYZE COPY (SELECT 1) TO '/tmp/out.csv'",
     'PIVOT conversations ON id',
   ])('refuses the statement %s', async sql => {
     await expect(admit(sql)).rejects.toMatchObject({ code: 'SQL_REFUSED' })
@@ -104,7 +103,6 @@ describe('the guard', () => {
     'PIVOT conversations ON id',
     'from (pivot conversations on id using count(*))',
     'WITH p AS (PIVOT_WIDER conversations ON id USING sum(turns)) FROM p',
-    'EXPLAIN PIVOT conversations ON id',
   ])('says how to write a PIVOT that names no values: %s', async sql => {
     await expect(admit(sql)).rejects.toMatchObject({
       code: 'SQL_REFUSED',
@@ -123,23 +121,9 @@ describe('the guard', () => {
   })
 
   it.each([
-    'EXPLAIN DELETE FROM conversations',
-    "EXPLAIN ANALYZE COPY conversations TO '/tmp/out.csv'",
-    "EXPLAIN (ANALYZE) COPY conversations TO '/tmp/out.csv'",
-    "EXPLAIN ANALYZE (FORMAT json) COPY conversations TO '/tmp/out.csv'",
-    'EXPLAIN EXPLAIN ANALYZE DELETE FROM conversations',
-    'EXPLAIN ANALYZE CREATE TABLE t AS SELECT 1',
-    "/* x */ EXPLAIN -- y\n ANALYZE COPY (SELECT 1) TO '/tmp/out.csv'",
-  ])('refuses an EXPLAIN of a refused statement: %s', async sql => {
-    await expect(admit(sql)).rejects.toMatchObject({ code: expect.stringMatching(/^SQL_(REFUSED|INVALID)$/) })
-  })
-
-  it.each([
     'SELECT 1; SELECT 2',
     'SELECT 1; DROP TABLE conversations',
     "SELECT 1; COPY conversations TO '/tmp/out.csv'; --",
-    'EXPLAIN SELECT 1; SELECT 2',
-    "EXPLAIN SELECT 1; COPY conversations TO '/tmp/out.csv'",
     "SELECT 1) TO '/tmp/out.csv'; COPY (SELECT 1",
   ])('refuses more than one statement: %s', async sql => {
     await expect(admit(sql)).rejects.toThrow()
@@ -192,8 +176,6 @@ describe('the guard', () => {
     `SUMMARIZE '${file}'`,
     `SHOW '${file}'`,
     `FROM (DESCRIBE '${file}')`,
-    `EXPLAIN SELECT * FROM '${file}'`,
-    `EXPLAIN ANALYZE FROM read_text('${file}')`,
     // A CTE is named like the file, but is out of scope where the name is used.
     `SELECT (WITH "${file}" AS (SELECT 1) SELECT 1), * FROM "${file}"`,
     `FROM conversations AT (VERSION => (SELECT word FROM '${file}'))`,
@@ -336,13 +318,11 @@ describe('the guard', () => {
       ]
       let shown = 0
       for (const source of sources) {
-        for (const sql of [`FROM ${source} LIMIT 1000`, `EXPLAIN ANALYZE FROM ${source} LIMIT 1`]) {
-          const rows = await read(sql).catch(() => null)
-          // An EXPLAIN names the same function.
-          if (rows === null) break
-          shown += 1
-          expect({ sql, leaks: /guard-|canary/.test(JSON.stringify(rows)) }).toEqual({ sql, leaks: false })
-        }
+        const sql = `FROM ${source} LIMIT 1000`
+        const rows = await read(sql).catch(() => null)
+        if (rows === null) continue
+        shown += 1
+        expect({ sql, leaks: /guard-|canary/.test(JSON.stringify(rows)) }).toEqual({ sql, leaks: false })
       }
       expect(shown).toBeGreaterThan(20)
     } finally {

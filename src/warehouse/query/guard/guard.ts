@@ -8,45 +8,32 @@ import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } fr
 import { ConvohouseError } from '../../../core/errors.ts'
 import { queryError } from '../query-error.ts'
 import { isAllowedFunction, isAllowedTable, isAllowedTableFunction, looksLikeFile } from './rules.ts'
-import { firstWord, hasWord, splitExplain, trimStatement } from './sql-text.ts'
+import { firstWord, hasWord, trimStatement } from './sql-text.ts'
 import { CAST_TO_VARIANT, type Call, type Named, namesIn, type TableName, type TreeNode } from './tree.ts'
 
 /** Maximum length in characters. Longer SQL is a mistake, or an attempt to keep the parser busy. */
 const LONGEST_SQL = 1_000_000
 
-const ONLY_SELECT = 'Give one SELECT (or WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW), or EXPLAIN of one.'
+const ONLY_SELECT = 'Give one SELECT (or WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW).'
 const ONLY_WAREHOUSE =
   'Read only tables and views of the warehouse; SHOW TABLES lists them, and `convohouse dictionary` also marts and models.'
 
-export interface Guarded {
-  /** The checked text, without trailing semicolons. This text runs, not the caller's. */
-  sql: string
-  kind: 'select' | 'explain'
-}
-
 /**
- * Checks that `sql` is one SELECT (or a statement that DuckDB parses as one: WITH, FROM, VALUES, TABLE, DESCRIBE, SUMMARIZE, SHOW TABLES)
- * or an EXPLAIN of one, and that it names only tables, views and functions that stay inside the warehouse. Binds and runs nothing.
+ * Checks that `sql` is one SELECT, and that it names only tables, views and functions that stay inside the warehouse. WITH,
+ * FROM, VALUES, TABLE, DESCRIBE, SUMMARIZE and SHOW TABLES are SELECTs to DuckDB's parser. Binds and runs nothing.
  *
+ * @returns the checked text, without semicolons at its end: this text runs, not the caller's
  * @throws SQL_REFUSED for any other statement and for access to anything outside; SQL_INVALID if it does not parse
  */
-export async function guard(connection: DuckDBConnection, sql: string): Promise<Guarded> {
+export async function guard(connection: DuckDBConnection, sql: string): Promise<string> {
   if (sql.length > LONGEST_SQL) throw refuse(`The SQL is longer than ${LONGEST_SQL} characters.`, 'Shorten it.')
   // DuckDB's parser stops at a NUL, so the text that runs could differ from the checked one.
   if (sql.includes('\0')) throw refuse('The SQL contains a NUL character.', 'Remove it.')
   const text = trimStatement(sql)
   const tree = await parse(connection, text)
-  if (tree) {
-    await check(connection, tree)
-    return { sql: text, kind: 'select' }
-  }
-  const explain = splitExplain(text)
-  if (!explain) throw notSelect(text)
-  const inner = await parse(connection, explain.statement)
-  if (!inner)
-    throw pivots(explain.statement) ? unnamedPivot() : refuse('EXPLAIN must be followed by a SELECT.', ONLY_SELECT)
-  await check(connection, inner)
-  return { sql: `${explain.head} ${explain.statement}`, kind: 'explain' }
+  if (!tree) throw notSelect(text)
+  await check(connection, tree)
+  return text
 }
 
 /** Returns the names in FROM of one SELECT, CTEs included, without binding it. @throws as `guard`, unless it parses as one SELECT */
@@ -60,12 +47,11 @@ export async function tablesIn(connection: DuckDBConnection, sql: string): Promi
  *
  * @throws SQL_INVALID with DuckDB's message where a name is unknown or a type does not fit.
  */
-export async function prepareGuarded(connection: DuckDBConnection, guarded: Guarded): Promise<DuckDBPreparedStatement> {
-  const extracted = await connection.extractStatements(guarded.sql).catch(cause => Promise.reject(queryError(cause)))
+export async function prepareGuarded(connection: DuckDBConnection, guarded: string): Promise<DuckDBPreparedStatement> {
+  const extracted = await connection.extractStatements(guarded).catch(cause => Promise.reject(queryError(cause)))
   if (extracted.count !== 1) throw refuse('The SQL contains more than one statement.', ONLY_SELECT)
   const statement = await extracted.prepare(0).catch(cause => Promise.reject(queryError(cause)))
-  const expected = guarded.kind === 'select' ? StatementType.SELECT : StatementType.EXPLAIN
-  if (statement.statementType !== expected) throw refuse('The SQL is not a SELECT.', ONLY_SELECT)
+  if (statement.statementType !== StatementType.SELECT) throw refuse('The SQL is not a SELECT.', ONLY_SELECT)
   return statement
 }
 

@@ -1,5 +1,5 @@
-// Edits SQL as text: removes trailing semicolons, so that the statement can be wrapped, and EXPLAIN, since DuckDB serializes only SELECT.
-// The result is then checked completely and is the text that runs, so a mistake here can make SQL fail but cannot bypass the guard.
+// Edits SQL as text: removes trailing semicolons, so that the statement can be wrapped. The result is then checked
+// completely and is the text that runs, so a mistake here can make SQL fail but cannot bypass the guard.
 
 /** One token: white space, a comment, a text in any of DuckDB's quotes, a word, or any other single character. */
 const TOKEN =
@@ -21,33 +21,6 @@ export function trimStatement(sql: string): string {
     to = token.end
   }
   return sql.slice(from ?? 0, to)
-}
-
-interface Explain {
-  /** `EXPLAIN` with its options. */
-  head: string
-  /** The statement that is explained. */
-  statement: string
-}
-
-/** Splits off `EXPLAIN [ANALYZE] [(FORMAT x)]`; undefined if the SQL does not begin with it. */
-export function splitExplain(sql: string): Explain | undefined {
-  const words = [...tokens(sql)].filter(token => token.kind !== 'space')
-  if (words[0]?.text.toUpperCase() !== 'EXPLAIN') return undefined
-  let next = 1
-  let head = 'EXPLAIN'
-  if (words[next]?.text.toUpperCase() === 'ANALYZE') {
-    head += ' ANALYZE'
-    next += 1
-  }
-  const option = words.slice(next, next + 4)
-  if (option.map(token => (token.kind === 'word' ? 'w' : token.text)).join('') === '(ww)') {
-    if (option[1]!.text.toUpperCase() === 'FORMAT') {
-      head += ` (FORMAT ${option[2]!.text})`
-      next += 4
-    }
-  }
-  return { head, statement: sql.slice(words[next - 1]!.end).trim() }
 }
 
 /** True if the SQL contains the word outside of texts and quoted names. `word` is in capitals. */
