@@ -11,6 +11,7 @@ import {
 import { pageSessions } from '../../../src/core/governor/page-size.ts'
 import { NO_OUTLOOK, projectedSessions } from '../../../src/core/planning/estimate.ts'
 import type { WindowKind } from '../../../src/core/planning/windows.ts'
+import { rounds } from '../../tier.ts'
 
 const NOW = 1_750_000_000_000
 const INCLUDED = 50_000
@@ -136,7 +137,7 @@ describe('leases of several agents', () => {
         run(vendor, chosen, done)
         expect(vendor.billed).toBeLessThanOrEqual(maxSessions + vendor.surprises)
       }),
-      { numRuns: 1_000 },
+      { numRuns: rounds('GOVERNOR_RUNS', { usual: 400, deep: 4_000 }) },
     )
   })
 
@@ -147,7 +148,7 @@ describe('leases of several agents', () => {
         run(vendor, chosen, done)
         expect(vendor.used).toBeLessThanOrEqual(INCLUDED + vendor.surprises)
       }),
-      { numRuns: 1_000 },
+      { numRuns: rounds('GOVERNOR_RUNS', { usual: 400, deep: 4_000 }) },
     )
   })
 

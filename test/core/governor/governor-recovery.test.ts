@@ -160,38 +160,37 @@ describe('a governor recovered from the lease log', () => {
     )
   })
 
-  it('counts one request, and holds back one page, for each lease whose holder was killed', () => {
-    const { log } = undisturbed([
+  /** Returns the log of a probe and of a lease whose end is missing. */
+  const withoutEnd = (outcome: { status: number | null; billed: number }): LeaseEntry[] =>
+    undisturbed([
       { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },
-      { kind: 'head', wants: 3, outcomes: [{ status: 200, billed: 9, latencyMs: 5 }], pauseMs: 0 },
+      { kind: 'head', wants: 3, outcomes: [{ ...outcome, latencyMs: 5 }], pauseMs: 0 },
     ])
-    const killed = log.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
-    const state = recoverGovernor(OPTIONS, killed, { nowMs: START + 100, holdersDead: true })
-    expect(requestsFor(state, { kind: 'selected', agentId: 'a' }, START + 100)).toBe(50 - 3)
+      .log.map(({ entry }) => entry)
+      .filter(entry => entry.kind !== 'end' || entry.lease !== 'l1')
+  const recovered = (log: LeaseEntry[], holdersDead: boolean) => {
+    const state = recoverGovernor(OPTIONS, log, { nowMs: START + 100, holdersDead })
+    return { state, requests: requestsFor(state, { kind: 'selected', agentId: 'a' }, START + 100) }
+  }
+
+  it('counts one request, and holds back one page, for each lease whose holder was killed', () => {
+    const { state, requests } = recovered(withoutEnd({ status: 200, billed: 9 }), true)
+    expect(requests).toBe(50 - 3)
     expect(state.quota.pending).toMatchObject({ sinceMs: START + 100, sessions: 500 + 4 })
   })
 
   it('holds back nothing for a lease whose newest attempt made no connection', () => {
-    const { log } = undisturbed([
-      { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },
-      { kind: 'head', wants: 3, outcomes: [{ status: null, billed: 0, latencyMs: 5 }], pauseMs: 0 },
-    ])
-    const killed = log
-      .filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1')
-      .map(({ entry }) => (entry.kind === 'request' && entry.lease === 'l1' ? { ...entry, unsent: true } : entry))
-    const state = recoverGovernor(OPTIONS, killed, { nowMs: START + 100, holdersDead: true })
+    const log = withoutEnd({ status: null, billed: 0 }).map(entry =>
+      entry.kind === 'request' && entry.lease === 'l1' ? { ...entry, unsent: true } : entry,
+    )
+    const { state, requests } = recovered(log, true)
     expect(state.quota.pending).toBeNull()
-    expect(requestsFor(state, { kind: 'selected', agentId: 'a' }, START + 100)).toBe(50 - 1)
+    expect(requests).toBe(50 - 1)
   })
 
   it('counts a lease as fully spent until its hour has passed if its holder may be alive', () => {
-    const { log } = undisturbed([
-      { kind: 'head', wants: 1, outcomes: [{ status: 200, billed: 0, latencyMs: 5 }], pauseMs: 0 },
-      { kind: 'head', wants: 3, outcomes: [{ status: 200, billed: 9, latencyMs: 5 }], pauseMs: 0 },
-    ])
-    const open = log.filter(({ entry }) => entry.kind !== 'end' || entry.lease !== 'l1').map(({ entry }) => entry)
-    const state = recoverGovernor(OPTIONS, open, { nowMs: START + 100, holdersDead: false })
-    expect(requestsFor(state, { kind: 'selected', agentId: 'a' }, START + 100)).toBe(50 - 1 - 3 - 2)
+    const { state, requests } = recovered(withoutEnd({ status: 200, billed: 9 }), false)
+    expect(requests).toBe(50 - 1 - 3 - 2)
     expect(state.leases).toMatchObject([{ id: 'l1', requests: 3 + 2, made: 1, billed: 9 }])
   })
 })

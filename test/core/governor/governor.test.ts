@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { type GovernorState, requestLease } from '../../../src/core/governor/governor.ts'
 import { pageSessions, surpriseReserve } from '../../../src/core/governor/page-size.ts'
 import { MINUTE } from '../../../src/core/time.ts'
+import { rounds } from '../../tier.ts'
 import { greedyOptions, greedySteps, kinds, options, REPORTED_ONCE, runModel, steps } from './governor-steps.ts'
 
-const RUNS = { numRuns: 400 }
+const RUNS = { numRuns: rounds('GOVERNOR_RUNS', { usual: 200, deep: 2_000 }) }
 
 describe('a governor under any sequence of events', () => {
   it('never allows more requests within an hour than the vendor does', () => {
@@ -28,7 +29,7 @@ describe('a governor under any sequence of events', () => {
       fc.property(greedyOptions, greedySteps, (given, done) => {
         expect(runModel(given, [...REPORTED_ONCE, ...done]).worst.overage).toBeLessThanOrEqual(0)
       }),
-      { numRuns: 1_000 },
+      { numRuns: rounds('GOVERNOR_RUNS', { usual: 400, deep: 4_000 }) },
     )
   })
 

@@ -54,12 +54,6 @@ const openWindow = (kind: 'tail' | 'head' | 'full', fromSec: number | null, toSe
   newProgress({ name: `w-${kind}-${fromSec}-${toSec}`, agentId: 'a', kind, fromSec, toSec, openedAtMs: NOW - DAY })
 
 describe('a plan', () => {
-  it('begins with the entire history, up to the last full second that has settled', () => {
-    const plan = planned()
-    expect(boundsOf(plan)).toEqual([['a', 'tail', null, LAST]])
-    expect(plan).toMatchObject({ firstBackfills: 1, unknown: 1 })
-  })
-
   it.each([0, -5 * DAY, 1_000, 1e11, 1e12 - 1])(
     'since %d ms starts at the beginning, and needs no more than coverage from 0',
     sinceMs => {
@@ -68,29 +62,12 @@ describe('a plan', () => {
     },
   )
 
-  it('continues with a head window from the end of the coverage', () => {
-    expect(boundsOf(planned({ agents: [agent({ coverage: [{ from: 0, to: LAST - 900 }] })] }))).toEqual([
-      ['a', 'head', LAST - 899, LAST],
-    ])
-  })
-
   it('leaves a window that backs off and its range alone, and still reads newer time', () => {
     const claimed = openWindow('head', 1_000, LAST - 900)
     const agents = [agent({ coverage: [{ from: 0, to: 999 }], open: [claimed] })]
     expect(boundsOf(planned({ agents })).map(([, kind]) => kind)).toEqual(['head', 'head'])
     const resting = agents.map(facts => ({ ...facts, backingOff: [claimed.window.name] }))
     expect(boundsOf(planned({ agents: resting }))).toEqual([['a', 'head', LAST - 899, LAST]])
-  })
-
-  it('resumes an open window, and plans nothing that it claims', () => {
-    const open = openWindow('tail', null, LAST - 5_000)
-    const plan = planned({ agents: [agent({ open: [open] })] })
-    expect(boundsOf(plan)).toEqual([
-      ['a', 'head', LAST - 4_999, LAST],
-      ['a', 'tail', null, LAST - 5_000],
-    ])
-    expect(plan.windows.map(window => window.resumes)).toEqual([false, true])
-    expect(plan.firstBackfills).toBe(0)
   })
 
   it('exports everything again in one full window, which is started once', () => {

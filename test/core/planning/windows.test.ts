@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { idsFitting } from '../../../src/core/planning/window-ids.ts'
-import { advance, coveredBy } from '../../../src/core/planning/window-progress.ts'
+import { advance, coveredBy, pageRangeOf } from '../../../src/core/planning/window-progress.ts'
 import { nextRequest, restarted, type WindowQuery } from '../../../src/core/planning/window-query.ts'
 import {
   newProgress,
@@ -60,45 +60,11 @@ describe('a window', () => {
     })
   })
 
-  it('is paged by the cursor of its newest page, and adds up the counts of its pages', () => {
-    const first = newProgress(windowOf())
-    const second = advance(first, factsAt(first))
-    expect(nextRequest(second, 10).query).toEqual({
-      sort: 'asc',
-      limit: 10,
-      fromTs: at(100_000),
-      toTs: at(200_999),
-      cursor: 'next',
-    })
-    const end = { hasMore: false, cursorOut: null, scanned: null, billed: null, returned: 9 }
-    const last = advance(second, factsAt(second, end))
-    expect(last).toMatchObject({ done: true, pages: 2, sequence: 3, returned: 19, scanned: 21, billed: 11 })
-  })
-
-  it('asks behind the last second of a full page that says it is the last one, and ends if nothing is there', () => {
-    const start = newProgress(windowOf({ kind: 'tail' }))
-    const full = advance(start, factsAt(start, { hasMore: false, cursorOut: null }))
-    expect(full.done).toBe(false)
-    const next = nextRequest(full, 10)
-    expect(next.query).toEqual({ sort: 'desc', limit: 10, fromTs: at(100_000), toTs: at(149_999) })
-    const nothing = { hasMore: false, cursorOut: null, returned: 0, lastTsMs: null, beginMs: next.progress.restartMs }
-    const ended = advance(next.progress, factsAt(next.progress, nothing))
-    expect(ended.done).toBe(true)
-    expect(coveredBy(ended)).toEqual([{ from: start.window.fromSec, to: start.window.toSec }])
-  })
-
   it('of new conversations ends at the last one of a full last page: the next poll begins there', () => {
     const start = newProgress(windowOf())
     const ended = advance(start, factsAt(start, { hasMore: false, cursorOut: null }))
     expect(ended.done).toBe(true)
     expect(coveredBy(ended).at(-1)!.to).toBe(Math.floor(at(150_000) / 1_000))
-  })
-
-  it('continues past an empty page that reports more', () => {
-    const start = newProgress(windowOf())
-    const second = advance(start, factsAt(start))
-    const skipped = advance(second, factsAt(second, { returned: 0, lastTsMs: null, cursorOut: 'third' }))
-    expect(skipped).toMatchObject({ done: false, cursor: 'third', lastTsMs: at(150_000) })
   })
 
   it.each([
@@ -113,18 +79,6 @@ describe('a window', () => {
   ] as const)('of kind %s restarts after a page with the times %j at %j', (kind, times, point) => {
     const recordTimes = times.map(ms => (ms < 9e15 ? at(ms) : ms))
     expect(restartPoint(windowOf({ kind }), recordTimes)).toBe(point === null ? null : at(point))
-  })
-
-  it('resumes under the next generation from the last landed second, inclusive', () => {
-    for (const [kind, bounds] of [
-      ['head', { fromTs: at(150_000), toTs: at(200_999) }],
-      ['tail', { fromTs: at(100_000), toTs: at(150_999) }],
-    ] as const) {
-      const start = newProgress(windowOf({ kind }))
-      const refused = restarted(advance(start, factsAt(start)))
-      expect(nextRequest(refused, 10)).toMatchObject({ progress: { generation: 2, sequence: 1 }, query: bounds })
-      expect(nextRequest(refused, 10).query).not.toHaveProperty('cursor')
-    }
   })
 
   it.each([
@@ -169,6 +123,21 @@ describe('a window', () => {
     expect(idsOf(['x'.repeat(500), 'y'])).toBe(1)
     expect(idsOf(['ü'.repeat(20), 'y'])).toBe(1)
     expect(idsOf([])).toBe(0)
+  })
+})
+
+describe('the time range of a page', () => {
+  it('is never inverted or outside the requested range, whatever times the records have', () => {
+    const pages = [120_000, 190_000, 900_000, 1].map(lastTsMs => ({ lastTsMs: at(lastTsMs) }))
+    let progress = newProgress(windowOf({ kind: 'tail' }))
+    for (const given of pages) {
+      const facts = factsAt(progress, given)
+      const { from, to } = pageRangeOf(progress, facts)!
+      expect(from!).toBeGreaterThanOrEqual(progress.window.fromSec!)
+      expect(to).toBeLessThanOrEqual(progress.window.toSec)
+      expect(to).toBeGreaterThanOrEqual(from!)
+      progress = advance(progress, facts)
+    }
   })
 })
 
