@@ -1,6 +1,5 @@
 // Requests to the workflow that owns a workspace's quota: their queue, their order and their validation.
 import type { Allowance } from '../src/core/governor/governor.ts'
-import type { IdsByAgent } from '../src/core/planning/id-windows.ts'
 import type { PreemptedSync } from './run.ts'
 import type { SyncRequest } from './steps.ts'
 
@@ -25,8 +24,6 @@ export const nextSync = (queue: readonly QueuedSync[]): QueuedSync | undefined =
 
 /** Maximum number of syncs in the queue. */
 export const QUEUE_LENGTH = 20
-/** Maximum number of ids per request, because ids are part of the workflow's history and of each lease's input. */
-const MAX_IDS = 5_000
 
 /** Starts that differ by less than this count as the same: an age such as `90d` gives a different `sinceMs` with each request. */
 const SAME_SINCE_MS = 24 * 60 * 60 * 1_000
@@ -57,29 +54,3 @@ export function allowanceProblem({ packs, requests, sessions }: Allowance): stri
     ? null
     : 'Packs, requests and sessions must be whole numbers, 0 or more'
 }
-
-/** `ids` comes from any Temporal client, so its shape is not certain. */
-export function idsProblem(ids: IdsByAgent): string | null {
-  const isPair = (pair: unknown) => Array.isArray(pair) && typeof pair[0] === 'string' && Array.isArray(pair[1])
-  if (!Array.isArray(ids) || !ids.every(isPair)) return 'Give the conversations as pairs: [["AGENT", ["ID", "ID"]]]'
-  const lists = ids.map(([, own]) => own)
-  const count = lists.reduce((sum, list) => sum + list.length, 0)
-  if (count === 0) return 'No conversation is listed'
-  if (count > MAX_IDS) return `${count} conversations are listed; at most ${MAX_IDS} are allowed per request`
-  return lists.flat().every(id => typeof id === 'string' && id !== '') ? null : 'An id is empty or not a text'
-}
-
-/** Returns a sync of these conversations only. */
-export const refreshOf = (workspaceId: string, ids: IdsByAgent): Omit<SyncRequest, 'run'> => ({
-  workspaceId,
-  agents: [],
-  sinceMs: null,
-  untilMs: null,
-  mode: 'selected',
-  ids,
-  refresh: null,
-  maxRequests: null,
-  maxSessions: null,
-  allowedPacks: 0,
-  wait: true,
-})

@@ -124,7 +124,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     const [some] = truthOf(there.sandbox, { throughMs: there.sandbox.clock.now() })
     const id = String(some!.record.ID)
     const again = await there.ask({ sinceMs: there.sandbox.clock.now() })
-    await again.executeUpdate('refresh', { args: [[[some!.agentId, [id]]]] })
+    await there.ask({ mode: 'selected', ids: [[some!.agentId, [id]]] })
     await ended(again)
     const workspace = { ...there.config.workspaces[0]!, schedule: { everyMs: 3_600_000, jitterMs: 0 } }
     await ensureSchedule(client, { config: there.config, workspace })

@@ -1,29 +1,16 @@
-// The messages of a workspace's owner: updates and signals that request and control syncs, and queries for followers.
-import { ApplicationFailure, defineQuery, defineSignal, defineUpdate, setHandler, uuid4 } from '@temporalio/workflow'
+// The messages of a workspace's owner: updates that request and control syncs, and queries for followers.
+import { ApplicationFailure, defineQuery, defineUpdate, setHandler, uuid4 } from '@temporalio/workflow'
 import type { Allowance, GovernorState } from '../../src/core/governor/governor.ts'
-import type { IdsByAgent } from '../../src/core/planning/id-windows.ts'
 import type { PlanSummary, Progress } from '../progress.ts'
-import {
-  type AcceptedRequest,
-  allowanceProblem,
-  idsProblem,
-  isSameRequest,
-  QUEUE_LENGTH,
-  refreshOf,
-  requestProblem,
-} from '../requests.ts'
+import { type AcceptedRequest, allowanceProblem, isSameRequest, QUEUE_LENGTH, requestProblem } from '../requests.ts'
 import type { SyncRequest } from '../steps.ts'
 import { endPreemptibleLeases, interruptSleep, type Owner, publishProgress } from './owner.ts'
 import { runs } from './sinks.ts'
 
 const requestSyncUpdate = defineUpdate<AcceptedRequest, [Omit<SyncRequest, 'run'>]>('requestSync')
-const requestSyncSignal = defineSignal<[Omit<SyncRequest, 'run'>]>('requestSync')
 const pauseUpdate = defineUpdate<Progress>('pause')
-const pauseSignal = defineSignal('pause')
 const resumeUpdate = defineUpdate<Progress>('resume')
-const resumeSignal = defineSignal('resume')
 const raiseBudgetUpdate = defineUpdate<GovernorState['options'] | null, [Allowance]>('raiseBudget')
-const refreshUpdate = defineUpdate<AcceptedRequest, [IdsByAgent]>('refresh')
 const progressQuery = defineQuery<Progress>('progress')
 const planQuery = defineQuery<PlanSummary | null>('plan')
 const budgetQuery = defineQuery<GovernorState | null>('budget')
@@ -72,18 +59,10 @@ export function registerHandlers(owner: Owner): void {
   const fullProblem = () => (owner.queue.length >= QUEUE_LENGTH ? `${QUEUE_LENGTH} syncs are already waiting` : null)
   const validate = (asked: Omit<SyncRequest, 'run'>) => refuse(requestProblem(asked, workspaceId) ?? fullProblem())
   setHandler(requestSyncUpdate, asked => requestSync(owner, asked), { validator: validate })
-  setHandler(requestSyncSignal, asked => {
-    if (requestProblem(asked, workspaceId) === null && fullProblem() === null) requestSync(owner, asked)
-  })
   setHandler(pauseUpdate, () => pause(owner, true))
-  setHandler(pauseSignal, () => void pause(owner, true))
   setHandler(resumeUpdate, () => pause(owner, false))
-  setHandler(resumeSignal, () => void pause(owner, false))
   setHandler(raiseBudgetUpdate, allowance => allow(owner, allowance), {
     validator: allowance => refuse(allowanceProblem(allowance)),
-  })
-  setHandler(refreshUpdate, ids => requestSync(owner, refreshOf(workspaceId, ids)), {
-    validator: ids => refuse(idsProblem(ids) ?? fullProblem()),
   })
   setHandler(progressQuery, () => owner.progress)
   setHandler(planQuery, () => owner.plan)
