@@ -8,9 +8,10 @@ import {
   condition,
   continueAsNew,
 } from '@temporalio/workflow'
+import { failureOf } from '../src/core/errors.ts'
 import { newDeferred } from './deferred.ts'
 import { newProgress, runEnded, runStarted } from './progress.ts'
-import { emptyReport, failureOf } from './report.ts'
+import { emptyReport } from './report.ts'
 import { type AcceptedRequest, nextSync, type QueuedSync } from './requests.ts'
 import { type Checkpoint, preemptedSync } from './run.ts'
 import type { SyncReport } from './steps.ts'
@@ -24,7 +25,7 @@ import { runs } from './temporal/sinks.ts'
 export { ingestSpool } from './temporal/ingest.ts'
 export { publishTarget } from './temporal/publish.ts'
 
-/** Returns the owner workflow: runs the requested syncs of one workspace, and returns the report of the last one. */
+/** The owner workflow: runs the requested syncs of one workspace, and returns the report of the last one. */
 export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null> {
   const { resume = null, queue = [], progress = newProgress(), plan = null, landingId } = input
   const owner: Owner = {
@@ -61,7 +62,7 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
 }
 
 /**
- * Returns a tick of a schedule. The server appends a time to the id of a workflow that a schedule starts, so a tick cannot
+ * A tick of a schedule. The server appends a time to the id of a workflow that a schedule starts, so a tick cannot
  * be the owner itself. It requests a sync from the owner, which runs a sync only once if it is already waiting or running.
  */
 export async function tick({ workspaceId }: { workspaceId: string }): Promise<AcceptedRequest> {

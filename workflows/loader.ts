@@ -1,6 +1,7 @@
 // Loading runs concurrently with fetching, which never waits for it. The first rows of a workspace are loaded as soon as they land. Later
 // pages wait until there are enough for one load, or until some time has passed since the last load: loading ten pages at once costs four
 // times as much CPU per page as loading a hundred, and most polls fetch less than a small load.
+import { failureOf } from '../src/core/errors.ts'
 import type { Failure, Steps } from './steps.ts'
 
 export interface Landed {
@@ -56,7 +57,7 @@ export function startLoader(
         if (waiting === 0) hurry = false
       }
     } catch (error) {
-      failure = failureOf(error)
+      failure = failureOf(error) ?? { code: 'LOAD_FAILED', kind: 'storage', what: String(error), hint: null }
     } finally {
       running = null
     }
@@ -88,15 +89,5 @@ export function startLoader(
       while (running) await running
       return failure
     },
-  }
-}
-
-const failureOf = (error: unknown): Failure => {
-  const known = error as Partial<Failure> & { message?: string }
-  return {
-    code: known.code ?? 'LOAD_FAILED',
-    kind: known.kind ?? 'storage',
-    what: known.message ?? String(error),
-    hint: known.hint ?? null,
   }
 }

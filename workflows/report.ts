@@ -1,14 +1,14 @@
 // The report of a sync: its counts, its outcome, and warnings for people.
 
-import { ConvohouseError } from '../src/core/errors.ts'
 import { unlimited } from '../src/core/governor/budget.ts'
 import { isUrgent } from '../src/core/governor/fair-share.ts'
 import { pageSessions } from '../src/core/governor/page-size.ts'
 import { sessionsFor } from '../src/core/governor/session-budget.ts'
 import { sessionsLeft } from '../src/core/quota/quota.ts'
 import type { Reserve } from '../src/core/run-record.ts'
+import { counted } from '../src/core/words.ts'
 import type { Run } from './run.ts'
-import type { Failure, Finished, SyncReport } from './steps.ts'
+import type { Finished, SyncReport } from './steps.ts'
 
 export const emptyReport = (run: string): SyncReport => ({
   run,
@@ -84,11 +84,10 @@ export function addFinished(
   // A run that stopped early has counted its windows itself: those of this run may not be loaded yet.
   if (report.outcome === 'done') report.windowsLeft = Math.max(report.windowsLeft, windowsUnfinished)
   if (quarantined) {
-    const records = quarantined === 1 ? '1 record' : `${quarantined} records`
     report.quarantined = quarantined
     warn(
       report,
-      `${records} could not be loaded and ${quarantined === 1 ? 'is' : 'are'} quarantined: \`convohouse quarantine list\` shows which, and why`,
+      `${counted(quarantined, 'record')} could not be loaded and ${quarantined === 1 ? 'is' : 'are'} quarantined: \`convohouse quarantine list\` shows which, and why`,
     )
   }
   if (unnamed)
@@ -108,22 +107,14 @@ export function addFinished(
       `${models.length === 1 ? 'the model' : 'the models'} ${models.join(', ')} could not be built: \`convohouse status\` shows why`,
     )
   if (refused) {
-    const events = refused === 1 ? '1 webhook event was' : `${refused} webhook events were`
     report.webhooksRefused = refused
     warn(
       report,
-      `${events} refused since the previous sync, and the vendor will not send ${refused === 1 ? 'it' : 'them'} again: \`convohouse status\` shows why`,
+      `${counted(refused, 'webhook event')} ${refused === 1 ? 'was' : 'were'} refused since the previous sync, and the vendor will not send ${refused === 1 ? 'it' : 'them'} again: \`convohouse status\` shows why`,
     )
   }
 }
 
 function warn(report: SyncReport, warning: string): void {
   report.warnings = [...(report.warnings ?? []), warning]
-}
-
-/** Returns a ConvohouseError as data; null for any other error, such as a cancellation. */
-export function failureOf(error: unknown): Failure | null {
-  if (!(error instanceof ConvohouseError)) return null
-  const { code, kind, message: what, hint = null } = error
-  return { code, kind, what, hint }
 }

@@ -1,8 +1,9 @@
 // Syncing a workspace: plan, read windows under leases in concurrent loops while landed pages are loaded, report. Plain functions over
 // (steps, host), deterministic in their arguments: the embedded engine calls them in process, Temporal inside a workflow.
+import { failureOf } from '../src/core/errors.ts'
 import type { GovernorState } from '../src/core/governor/governor.ts'
 import type { Host } from './host.ts'
-import { addFinished, emptyReport, failureOf, finalReport } from './report.ts'
+import { addFinished, emptyReport, finalReport } from './report.ts'
 import { type Checkpoint, checkpointOf, fail, newRun, type PreemptedSync, resumePreempted, stop } from './run.ts'
 import type { Steps, SyncReport, SyncRequest } from './steps.ts'
 import { CONCURRENT_WINDOWS, windowLoop } from './window-loop.ts'

@@ -156,3 +156,12 @@ const NOT_ANSWERED = ['API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON', 'API_RAT
 
 /** True if the vendor may answer the same request later. */
 export const isUnanswered = (error: unknown): boolean => isCode(error, ...NOT_ANSWERED)
+
+/** Returns a ConvohouseError as data; null for any other error, such as a cancellation. */
+export function failureOf(
+  error: unknown,
+): { code: ErrorCode; kind: ErrorKind; what: string; hint: string | null } | null {
+  if (!(error instanceof ConvohouseError)) return null
+  const { code, kind, message: what, hint = null } = error
+  return { code, kind, what, hint }
+}

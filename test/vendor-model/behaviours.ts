@@ -356,7 +356,6 @@ const EFFECTS = {
 } satisfies Record<string, Effect>
 
 export type BehaviourKind = keyof typeof EFFECTS
-export const BEHAVIOUR_KINDS = Object.keys(EFFECTS) as BehaviourKind[]
 
 export const newMemory = (): Memory => ({
   shown: 0,

@@ -52,7 +52,7 @@ export interface GovernorOptions {
   polledAgents: number
 }
 
-export const GOVERNOR_DEFAULTS: GovernorOptions = {
+const GOVERNOR_DEFAULTS: GovernorOptions = {
   hourMs: 60 * MINUTE,
   requestsPerHour: 1_500,
   hourReserveShare: 0.02,
@@ -172,7 +172,7 @@ export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): 
 const HEAD_HOUR_SHARE = 0.05
 
 /** A request for a lease. `limit` keeps the page size of a running generation if the sessions left allow it; `largest` is the largest page. */
-export interface LeaseRequest {
+interface LeaseRequest {
   lease: string
   agentId: string
   kind: WindowKind | 'probe'

@@ -127,7 +127,7 @@ const isBehind = ({ generation, sequence }: WindowProgress, page: PageFacts): bo
   page.generation < generation || (page.generation === generation && page.sequence < sequence)
 
 /** True if no page is missing between a window's progress and that page. */
-export function isNextPage(progress: WindowProgress, page: PageFacts): boolean {
+function isNextPage(progress: WindowProgress, page: PageFacts): boolean {
   if (progress.adrift || isBehind(progress, page)) return false
   if (page.generation === progress.generation)
     return page.sequence === progress.sequence && page.cursorIn === progress.cursor
