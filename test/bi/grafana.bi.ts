@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { allChosen, type Chosen, expanded, queryPanels, readDashboard } from '../publish/grafana-dashboards.ts'
-import { startJdbc } from './jdbc.ts'
 import { describeWithPostgres } from './postgres-scene.ts'
 import { publishedPostgres, READER } from './published-postgres.ts'
 import { python } from './python.ts'
@@ -105,24 +104,6 @@ describeWithPostgres('the pages', () => {
     // Not of another engine's catalog.
     for (const query of queries.filter(sql => /(?<!\.)\bconvohouse_marts\./.test(sql)))
       expect((await ask(query)).rows.length, query).toBeGreaterThan(0)
-  })
-
-  it('of DBeaver and Metabase connect by JDBC, and find tables, columns and descriptions', async () => {
-    const address = `jdbc:postgresql://127.0.0.1:${published.server.port}/postgres`
-    const jdbc = startJdbc('postgres', address, READER)
-    const { rows: tables } = await jdbc('tables convohouse_marts')
-    const marts = tables.filter(([, type]) => type === 'TABLE')
-    expect(marts.length).toBeGreaterThan(15)
-    for (const [name, , about] of marts) expect(about, name!).toMatch(/\w+ \w+/)
-    const { rows: columns } = await jdbc('columns convohouse_marts fct_csat')
-    const types = Object.fromEntries(columns.map(([name, type]) => [name, type]))
-    expect(types).toMatchObject({ day: 'date', submitted_at: 'timestamptz', csat_score: 'float8', is_counted: 'bool' })
-    for (const [name, , about] of columns) expect(about, name!).toMatch(/\w/)
-    const [query] = /SELECT week_begin[^;]+/.exec(read('docs/bi/metabase.md'))!
-    const answer = await jdbc(`sql ${query}`)
-    expect(answer.types).toEqual({ week_begin: 'date', conversations: 'numeric', resolved_percent: 'numeric' })
-    expect(answer.rows.length).toBeGreaterThan(0)
-    await expect(jdbc('sql CREATE TABLE public.mine (i int)')).rejects.toThrow(/permission denied|read-only/)
   })
 
   it('of Superset names an address with which its driver finds tables and descriptions', async () => {

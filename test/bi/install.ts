@@ -7,17 +7,12 @@ import { rounded, seconds } from '../bench/measure.ts'
 import { EVIDENCE } from './evidence.ts'
 import { EXTENSIONS } from './extensions.ts'
 import { CACHE, install, isInstalled, type Tool } from './installed.ts'
-import { JDBC } from './jdbc.ts'
 import { SERVER } from './postgres-server.ts'
 import { PROMETHEUS } from './prometheus.ts'
 import { PYTHON } from './python.ts'
 import { S3_SERVER } from './s3-server.ts'
-import { TRINO } from './trino.ts'
 
-const TOOLS: readonly Tool[] = [
-  ...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE, JDBC, TRINO],
-  ...Object.values(PYTHON),
-]
+const TOOLS: readonly Tool[] = [...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE], ...Object.values(PYTHON)]
 
 /** The lines of a failed command that say why. */
 function reasonOf(error: unknown): string {
