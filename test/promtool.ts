@@ -18,8 +18,8 @@ const ownApt = (folder: string): string[] =>
 /** If root runs apt, it downloads as another user, who may not write to this folder. */
 const WITHOUT_SANDBOX = ['-o', 'APT::Sandbox::User=root']
 
-/** Unpacks Debian's package into `folder`; resolves with the folder of its programs. @throws if there is no apt, or no package to be had */
-export async function downloadPrometheus(folder: string): Promise<string> {
+/** Moves the program of Debian's package into `folder`. @throws if there is no apt, or no package to be had */
+async function downloadPromtool(folder: string): Promise<void> {
   const apt = (...words: string[]) =>
     run('apt-get', [...WITHOUT_SANDBOX, '-o', 'Acquire::http::Timeout=10', ...words], {
       cwd: folder,
@@ -34,11 +34,8 @@ export async function downloadPrometheus(folder: string): Promise<string> {
   const file = (await readdir(folder)).find(name => name.endsWith('.deb'))
   if (file === undefined) throw new Error('apt-get downloaded nothing')
   await run('dpkg', ['-x', file, 'package'], { cwd: folder })
-  return join(folder, 'package', 'usr', 'bin')
+  await rename(join(folder, 'package', 'usr', 'bin', 'promtool'), join(folder, 'promtool'))
 }
-
-const downloadPromtool = async (folder: string): Promise<void> =>
-  rename(join(await downloadPrometheus(folder), 'promtool'), join(folder, 'promtool'))
 
 const provide = async (): Promise<string> =>
   (await findTool('promtool', 'promtool')) ?? intoCache('promtool', 'promtool', downloadPromtool)

@@ -8,13 +8,13 @@ import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
 import type { Config } from '../../src/config.ts'
 import { maintain } from '../../src/publish/targets/ducklake/maintenance.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
+import { patchedTarget } from '../publish/patched-target.ts'
 import { ENTRY, SETTINGS } from '../publish/published.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { Workspace } from '../warehouse/temporary-warehouse.ts'
 import { whyLacking } from './lacking.ts'
 import { lakeWriter } from './lake-packages.ts'
 import { filesWith, newLake, publishLake, readingLake } from './lake-scene.ts'
-import { patchedTarget } from './patched-target.ts'
 import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
 import { s3Scene } from './s3-scene.ts'
 import { S3_SERVER } from './s3-server.ts'
@@ -107,7 +107,7 @@ describeWithBoth('a lake with its data in S3', () => {
     const entry = await patchedTarget(
       app.home,
       'spy',
-      `if (!sql.startsWith('COMMIT')) return
+      `if (!step.startsWith('COMMIT')) return
       const rows = async table => (await connection.runAndReadAll('FROM ' + table)).getRowsJson()
       const ofProcess = ['environ', 'cmdline'].map(name => readFileSync('/proc/self/' + name, 'latin1'))
       writeFileSync(${JSON.stringify(state)}, JSON.stringify([await rows('duckdb_databases()'), await rows('duckdb_secrets()'), ofProcess]))`,

@@ -8,13 +8,12 @@ import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
 import type { Config } from '../../src/config.ts'
 import { maintain } from '../../src/publish/targets/ducklake/maintenance.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
-import { killedBefore } from '../publish/killed-target.ts'
+import { killedBefore, patchedTarget } from '../publish/patched-target.ts'
 import { ENTRY, SETTINGS } from '../publish/published.ts'
 import { describeTarget } from '../publish/target-contract.ts'
 import { AGENT, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { lakeWriter } from './lake-packages.ts'
 import { filesWith, newLake, publishLake, readingLake } from './lake-scene.ts'
-import { patchedTarget } from './patched-target.ts'
 import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
 import { python } from './python.ts'
 
@@ -170,7 +169,7 @@ describeWithPostgres('a lake', () => {
     const target = newTarget()
     expect(await finding(target)).toMatchObject({ state: 'ok', found: expect.stringContaining('first publication') })
     const state = join(app.home, 'state')
-    const spy = `if (!sql.startsWith('COMMIT')) return
+    const spy = `if (!step.startsWith('COMMIT')) return
       const databases = (await connection.runAndReadAll('FROM duckdb_databases()')).getRowsJson()
       const ofProcess = ['environ', 'cmdline'].map(name => readFileSync('/proc/self/' + name, 'latin1'))
       writeFileSync(${JSON.stringify(state)}, JSON.stringify([databases, ofProcess]))`

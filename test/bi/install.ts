@@ -8,11 +8,10 @@ import { EVIDENCE } from './evidence.ts'
 import { EXTENSIONS } from './extensions.ts'
 import { CACHE, install, isInstalled, type Tool } from './installed.ts'
 import { SERVER } from './postgres-server.ts'
-import { PROMETHEUS } from './prometheus.ts'
 import { PYTHON } from './python.ts'
 import { S3_SERVER } from './s3-server.ts'
 
-const TOOLS: readonly Tool[] = [...[SERVER, EXTENSIONS, S3_SERVER, PROMETHEUS, EVIDENCE], ...Object.values(PYTHON)]
+const TOOLS: readonly Tool[] = [...[SERVER, EXTENSIONS, S3_SERVER, EVIDENCE], ...Object.values(PYTHON)]
 
 /** The lines of a failed command that say why. */
 function reasonOf(error: unknown): string {

@@ -6,9 +6,9 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import type { PostgresTarget } from '../../src/config/targets/postgres.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
+import { patchedTarget } from '../publish/patched-target.ts'
 import { SETTINGS } from '../publish/published.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
-import { patchedTarget } from './patched-target.ts'
 import { describeWithPostgres, failureOf, postgresScene } from './postgres-scene.ts'
 import { clientOf } from './postgres-server.ts'
 
@@ -77,7 +77,7 @@ describeWithPostgres('a target in PostgreSQL that cannot be reached', () => {
     const entry = await patchedTarget(
       app.home,
       'spy',
-      `if (!sql.startsWith('COMMIT')) return
+      `if (!step.startsWith('COMMIT')) return
       const databases = (await connection.runAndReadAll('FROM duckdb_databases()')).getRowsJson()
       const ofProcess = ['environ', 'cmdline'].map(name => readFileSync('/proc/self/' + name, 'latin1'))
       writeFileSync(${JSON.stringify(state)}, JSON.stringify([databases, ofProcess]))`,

@@ -97,10 +97,7 @@ export interface PostgresServer {
   /** The password of `admin`, which may do everything. */
   password: string
   folder: string
-  /** `diskBytes`: a disk of this size at `smallDisk`, which needs root. */
-  start(options?: readonly string[], diskBytes?: number): Promise<void>
-  /** The folder of the small disk. */
-  smallDisk: string
+  start(options?: readonly string[]): Promise<void>
   /** What it has logged since its start. */
   output(): string
   /** As a crash: without a farewell to clients. */
@@ -134,18 +131,11 @@ export async function postgresServer(): Promise<PostgresServer> {
     port,
     password,
     folder,
-    smallDisk: join(folder, 'small'),
-    async start(options = [], diskBytes = 0) {
+    async start(options = []) {
       const places = ['-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${folder}`]
       output = ''
-      const command = [join(bin, 'postgres'), '-D', data, ...places, ...options]
-      const mount = `mount -t tmpfs -o size=${diskBytes},uid=${NOBODY.uid},gid=${NOBODY.gid},mode=700 none "$0"`
-      const asNobody = `setpriv --reuid ${NOBODY.uid} --regid ${NOBODY.gid} --clear-groups`
-      const script = `mkdir -p "$0" && ${mount} && exec ${asNobody} "$@"`
-      const mounted = ['unshare', '--mount', 'sh', '-c', script, join(folder, 'small'), ...command]
-      const [program, ...args] = diskBytes > 0 ? mounted : command
-      const user = diskBytes > 0 ? {} : NOBODY
-      child = spawn(program!, args, { ...user, stdio: ['ignore', 'ignore', 'pipe'] })
+      const args = ['-D', data, ...places, ...options]
+      child = spawn(join(bin, 'postgres'), args, { ...NOBODY, stdio: ['ignore', 'ignore', 'pipe'] })
       child.stderr!.on('data', text => {
         output += text
       })

@@ -1,11 +1,11 @@
 // The target `parquet` in S3 when something fails: credentials, rights, TLS, answers of the server.
 import { once } from 'node:events'
-import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, readdir, readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterAll, expect, it } from 'vitest'
 import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
+import { patchedTarget } from '../publish/patched-target.ts'
 import { failureOf, load } from './postgres-scene.ts'
 import { describeWithS3, type S3Target, s3Scene } from './s3-scene.ts'
 
@@ -13,7 +13,6 @@ const scene = s3Scene()
 const { app, newTarget, publish } = scene
 
 const CERTIFICATE = join(import.meta.dirname, '../client/self-signed.pem')
-const PROCESS = pathToFileURL(join(import.meta.dirname, '../../dist/src/publish/target-process.js')).href
 
 const unverified = (target: ParquetTarget, options = {}) => publish(target, { verify: false, ...options })
 
@@ -24,27 +23,6 @@ async function failureText(target: ParquetTarget, options = {}): Promise<string>
   for (const { accessKeyId, secretAccessKey } of [scene.server.admin, scene.server.reader])
     for (const value of [accessKeyId, secretAccessKey]) expect(text).not.toContain(value)
   return text
-}
-
-/** The program of a target's process that runs `before` with the method and path of each request to S3, before it is sent. */
-async function patched(name: string, before: string): Promise<URL> {
-  const file = join(app.home, `${name}.mjs`)
-  await writeFile(
-    file,
-    `import { writeFileSync } from 'node:fs'
-import http from 'node:http'
-import { syncBuiltinESMExports } from 'node:module'
-const send = http.request
-const before = (method, path) => { ${before} }
-http.request = (options, ...rest) => {
-  before(options.method, options.path)
-  return send(options, ...rest)
-}
-syncBuiltinESMExports()
-await import(${JSON.stringify(PROCESS)})
-`,
-  )
-  return pathToFileURL(file)
 }
 
 const servers: Server[] = []
@@ -152,9 +130,10 @@ describeWithS3('a target in S3 that cannot be used', () => {
     const { admin } = scene.server
     const target = newTarget()
     const state = join(app.home, 'state')
-    const entry = await patched(
+    const entry = await patchedTarget(
+      app.home,
       'spy',
-      `if (method === 'PUT' && path.includes('_manifest.json'))
+      `if (step.startsWith('PUT') && step.includes('_manifest.json'))
         writeFileSync(${JSON.stringify(state)}, JSON.stringify([process.env, process.argv]))`,
     )
     await publish(target, { entry })

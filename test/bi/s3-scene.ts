@@ -29,9 +29,8 @@ export interface Bucket {
   names(target: Pick<ParquetTarget, 's3'>): Promise<string[]>
   text(key: string): Promise<string>
   bytes(key: string): Promise<Uint8Array>
-  put(key: string, content: string | Buffer, bucket?: string): Promise<void>
+  put(key: string, content: string): Promise<void>
   remove(key: string): Promise<void>
-  create(bucket: string): Promise<void>
 }
 
 export interface S3Scene {
@@ -74,14 +73,11 @@ function bucketOf(client: S3Client): Bucket {
     },
     text: async key => (await client.send(new GetObjectCommand(at(key)))).Body!.transformToString(),
     bytes: async key => (await client.send(new GetObjectCommand(at(key)))).Body!.transformToByteArray(),
-    async put(key, content, bucket = 'lake') {
-      await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content }))
+    async put(key, content) {
+      await client.send(new PutObjectCommand({ ...at(key), Body: content }))
     },
     async remove(key) {
       await client.send(new DeleteObjectCommand(at(key)))
-    },
-    async create(bucket) {
-      await client.send(new CreateBucketCommand({ Bucket: bucket }))
     },
   }
 }
@@ -100,7 +96,7 @@ export function s3Scene(): S3Scene {
     const { endpoint, admin } = scene.server
     client = new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true, credentials: admin })
     scene.bucket = bucketOf(client)
-    await scene.bucket.create('lake')
+    await client.send(new CreateBucketCommand({ Bucket: 'lake' }))
     await scene.credentials('admin', admin)
   })
 

@@ -42,8 +42,6 @@ export interface S3Server {
   reader: Keys
   /** `certificate`: also serves TLS. */
   start(options?: { certificate?: string }): Promise<void>
-  /** Runs a command of SeaweedFS's shell. */
-  shell(command: string): Promise<string>
   /** As a crash. */
   stop(): Promise<void>
   remove(): Promise<void>
@@ -121,11 +119,6 @@ export async function s3Server(): Promise<S3Server> {
           () => false,
         )
       })
-    },
-    async shell(command) {
-      const shell = run(weed, ['shell', `-master=127.0.0.1:${ports.master}.${ports.masterGrpc}`])
-      shell.child.stdin!.end(`${command}\n`)
-      return (await shell).stdout
     },
     stop,
     async remove() {

@@ -10,7 +10,7 @@ import { until } from '../until.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
 import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { TemporaryWarehouse, Workspace } from '../warehouse/temporary-warehouse.ts'
-import { killedBefore, type Step } from './killed-target.ts'
+import { killedBefore, type Step } from './patched-target.ts'
 import { ENTRY, KEEP, publishTo, SETTINGS } from './published.ts'
 
 /** An agent whose rows a row filter leaves out. */
