@@ -70,6 +70,13 @@ export const followed = (path: string): Promise<string> =>
 
 const LOCK_HINT = 'Make the folder of the target writable, and free disk space if it is full.'
 
+/** The error of a target whose server holds the lock of another publication. */
+export const lockedTarget = (place: string): ConvohouseError =>
+  new ConvohouseError('TARGET_LOCKED', {
+    what: `Another publication is writing ${place}.`,
+    hint: 'Try again when it has ended. The server may take a minute to notice that a killed one has.',
+  })
+
 const foreignLock = (file: string, cause: unknown): ConvohouseError =>
   new ConvohouseError('TARGET_UNUSABLE', {
     what: `${file} was not written by a publication, and a publication needs its name for a lock.`,

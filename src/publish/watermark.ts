@@ -1,6 +1,7 @@
 // The watermark of a target: the state of the warehouse that it contains, and the policy. The publication's own transaction
 // stores it in the target, so that wiping or restoring the target, or writing it from another warehouse, is noticed.
 import { quoteText } from '../catalog/layout.ts'
+import { ConvohouseError } from '../core/errors.ts'
 import type { Watermark } from '../warehouse/changes/log-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
 
@@ -45,6 +46,17 @@ export async function readStoredWatermark(
 
 export const isSame = (a: TargetWatermark | null, b: TargetWatermark | null): boolean =>
   a?.publicationId === b?.publicationId && a?.epoch === b?.epoch && a?.seq === b?.seq
+
+export const changedTarget = (place: string): ConvohouseError =>
+  new ConvohouseError('TARGET_CHANGED', {
+    what: `${place} was changed by something else during a publication, which was discarded.`,
+    hint: 'Nothing to do: the next publication starts from the present state of the target.',
+  })
+
+/** @throws TARGET_CHANGED if the target no longer has the watermark that the package starts from */
+export function expectBase(place: string, stored: TargetWatermark | null, base: TargetWatermark | null): void {
+  if (!isSame(stored, base)) throw changedTarget(place)
+}
 
 /** Returns the members of a watermark in a JSON file. */
 export const watermarkFields = ({ publicationId, asOf, ...rest }: TargetWatermark): object => ({

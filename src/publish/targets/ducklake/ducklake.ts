@@ -6,13 +6,18 @@
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import type { LakeTarget } from '../../../config/targets/ducklake.ts'
 import { placeOf } from '../../../config/targets.ts'
-import { ConvohouseError } from '../../../core/errors.ts'
 import { counted } from '../../../core/words.ts'
 import { ATTACHED, attachedTable, createTable, deleteRows, insertRows, sumsOf } from '../../attached.ts'
 import type { Package, PackagedTable } from '../../package.ts'
 import type { TargetDatabase } from '../../target-database.ts'
 import type { ExtensionPlaces, OpenTarget } from '../../target-port.ts'
-import { isSame, readStoredWatermark, type TargetWatermark, WATERMARK_TABLE, watermarkValues } from '../../watermark.ts'
+import {
+  expectBase,
+  readStoredWatermark,
+  type TargetWatermark,
+  WATERMARK_TABLE,
+  watermarkValues,
+} from '../../watermark.ts'
 import { connectedLake, describeVersion, exclusively, type Lake, loadExtensions, SCHEMAS } from './lake.ts'
 import { completeErasure, maintain, widenRanges } from './maintenance.ts'
 
@@ -65,18 +70,12 @@ async function storeLakeWatermark({ database }: Lake, watermark: TargetWatermark
   await database.run(`INSERT INTO ${WATERMARK} VALUES (${watermarkValues(watermark)})`)
 }
 
-const changed = (target: LakeTarget): ConvohouseError =>
-  new ConvohouseError('TARGET_CHANGED', {
-    what: `${placeOf(target)} was written by something else while a publication to it was being prepared. The publication was discarded.`,
-    hint: 'Nothing to do: the next publication starts from the present state of the lake.',
-  })
-
 async function writeVersion(lake: Lake, { kind, base, erases, tables, watermark }: Package): Promise<void> {
   const begunMs = Date.now()
   const { database } = lake
   await widenRanges(lake)
   await exclusively(lake, async () => {
-    if (!isSame(await storedWatermark(lake), base)) throw changed(lake.target)
+    expectBase(placeOf(lake.target), await storedWatermark(lake), base)
     if (kind === 'refill') await beginRefill(lake)
     for await (const table of tables) {
       const into = attachedTable(table)

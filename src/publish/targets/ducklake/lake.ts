@@ -9,14 +9,15 @@ import type { S3Place } from '../../../config/s3.ts'
 import type { LakeTarget } from '../../../config/targets/ducklake.ts'
 import { placeOf } from '../../../config/targets.ts'
 import { diskErrorCode, diskErrorText } from '../../../core/disk.ts'
-import { ConvohouseError, type ErrorCode, isCode } from '../../../core/errors.ts'
+import { ConvohouseError, isCode } from '../../../core/errors.ts'
 import { MINUTE } from '../../../core/time.ts'
 import { makeFolder, syncFile, syncFolder } from '../../../files/durable.ts'
 import { severally } from '../../../files/severally.ts'
 import { messageOf } from '../../../warehouse/fault.ts'
 import { ATTACHED } from '../../attached.ts'
-import { loadExtension, type TargetDatabase, transaction } from '../../target-database.ts'
+import { loadExtension, lockedTarget, type TargetDatabase, transaction } from '../../target-database.ts'
 import type { ExtensionPlaces } from '../../target-port.ts'
+import { changedTarget } from '../../watermark.ts'
 import { connectionText, lockSql, postgresError, usingPassword } from '../postgres/connection.ts'
 
 export interface LakeData {
@@ -140,27 +141,7 @@ async function expectNoData({ data: place }: LakeTarget, data: LakeData): Promis
       })
 }
 
-interface Known {
-  pattern: RegExp
-  code: Extract<ErrorCode, 'TARGET_UNUSABLE' | 'TARGET_CHANGED'>
-  what: (target: LakeTarget) => string
-  hint: string
-}
-
-const KNOWN: readonly Known[] = [
-  {
-    pattern: /Transaction conflict|conflicting changes|could not serialize access/,
-    code: 'TARGET_CHANGED',
-    what: target => `${placeOf(target)} was changed by something else during a publication, which was discarded.`,
-    hint: 'Nothing to do: the next publication starts from the present state of the lake.',
-  },
-  {
-    pattern: /does not match existing data path/,
-    code: 'TARGET_UNUSABLE',
-    what: target => `The lake of ${placeOf(target)} keeps its data elsewhere than in ${target.data}.`,
-    hint: 'Set `data` as it was when the lake was created, or give the target another catalog: the next publication fills a new lake.',
-  },
-]
+const CONFLICT = /Transaction conflict|conflicting changes|could not serialize access/
 
 const DISK_HINT =
   'Free disk space, or make the folder of the data writable. The lake is as it was before; the next publication tries again.'
@@ -177,8 +158,13 @@ export function lakeError(target: LakeTarget, cause: unknown): ConvohouseError {
     return new ConvohouseError('TARGET_UNUSABLE', { what: cause.message, hint: DISK_HINT, cause })
   if (cause instanceof ConvohouseError) return cause
   const text = messageOf(cause)
-  const known = KNOWN.find(({ pattern }) => pattern.test(text))
-  if (known) return new ConvohouseError(known.code, { what: known.what(target), hint: known.hint, cause })
+  if (CONFLICT.test(text)) return changedTarget(placeOf(target))
+  if (text.includes('does not match existing data path'))
+    return new ConvohouseError('TARGET_UNUSABLE', {
+      what: `The lake of ${placeOf(target)} keeps its data elsewhere than in ${target.data}.`,
+      hint: 'Set `data` as it was when the lake was created, or give the target another catalog: the next publication fills a new lake.',
+      cause,
+    })
   if (OF_SERVER.test(text)) return postgresError({ ...target.catalog, name: target.name }, { cause, password: null })
   const reason = diskErrorCode(cause) === null ? text.split('\n')[0]!.replace(QUOTED, '…') : diskErrorText(cause)
   return new ConvohouseError('TARGET_UNUSABLE', {
@@ -249,11 +235,7 @@ async function lock({ database: { rows }, target }: Lake): Promise<void> {
   )
   const sql = `SELECT ${lockSql(key)} AS taken, ${settings.join(', ')}`
   const [row] = await rows<{ taken: boolean }>(`FROM postgres_query('${SERVER}', ${quoteText(sql)})`)
-  if (row!.taken) return
-  throw new ConvohouseError('TARGET_LOCKED', {
-    what: `Another publication is writing ${placeOf(target)}.`,
-    hint: 'Try again when it has ended. The server may take a minute to notice that a killed one has.',
-  })
+  if (!row!.taken) throw lockedTarget(placeOf(target))
 }
 
 /** Author of every version that convohouse makes. */

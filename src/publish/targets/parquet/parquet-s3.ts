@@ -11,7 +11,7 @@ import { connectS3, isConflict, openS3InDuckdb, type S3Connection, s3Error } fro
 import { type Objects, objectsIn, probing } from '../../s3/objects.ts'
 import { loadExtension, type TargetDatabase } from '../../target-database.ts'
 import type { OpenTarget, SummedTable, TargetSettings } from '../../target-port.ts'
-import { isSame, type TargetWatermark } from '../../watermark.ts'
+import { changedTarget, expectBase, isSame } from '../../watermark.ts'
 import {
   complete,
   folderOf,
@@ -43,17 +43,6 @@ async function readManifest(objects: Objects, place: S3Place): Promise<Stored | 
   const found = await objects.get(MANIFEST)
   return found && { ...parseManifest(found.text, s3Text(place)), etag: found.etag }
 }
-
-/** @throws TARGET_CHANGED */
-function expectBase(place: S3Place, stored: Stored | null, base: TargetWatermark | null): void {
-  if (!isSame(stored?.watermark ?? null, base)) throw changed(place)
-}
-
-const changed = (place: S3Place): ConvohouseError =>
-  new ConvohouseError('TARGET_CHANGED', {
-    what: `${s3Text(place)} was replaced while a publication to it was being written. The publication was discarded.`,
-    hint: 'Nothing to do: the next publication starts from the present objects.',
-  })
 
 /** Copies are made after the first manifest, so an earlier object of that name belongs to another program. */
 const foreign = (place: S3Place, name: string): ConvohouseError =>
@@ -101,7 +90,7 @@ async function commit(
   } catch (cause) {
     const now = await readManifest(objects, place).catch(() => null)
     if (now !== null && isSame(now.watermark, manifest.watermark)) return
-    throw isConflict(cause) ? changed(place) : cause
+    throw isConflict(cause) ? changedTarget(s3Text(place)) : cause
   }
 }
 
@@ -109,7 +98,7 @@ async function applyPackage(target: Target, objects: Objects, contents: Package)
   const { database, place, settings } = target
   const { kind, base, watermark, erases } = contents
   const before = await readManifest(objects, place)
-  expectBase(place, before, base)
+  expectBase(s3Text(place), before?.watermark ?? null, base)
   const listed = await objects.list()
   const taken = before === null ? listed.find(({ name }) => isCopy(name)) : undefined
   if (taken !== undefined) throw foreign(place, taken.name)
@@ -122,7 +111,7 @@ async function applyPackage(target: Target, objects: Objects, contents: Package)
     await writeTables({ database, store, spillFolder: settings.spillFolder }, earlier, contents)
     const manifest = { watermark, erases, files: upload.files }
     // Some servers ignore the condition.
-    expectBase(place, await readManifest(objects, place), base)
+    expectBase(s3Text(place), (await readManifest(objects, place))?.watermark ?? null, base)
     hasBegunCommit = true
     await commit(objects, { place, before, manifest })
     const copies = await readCopies(objects)

@@ -4,20 +4,18 @@ import { constants } from 'node:fs'
 import { chmod, copyFile, link, mkdir, open, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode } from '../../../core/disk.ts'
-import { ConvohouseError } from '../../../core/errors.ts'
 import { entriesIn, syncFolder } from '../../../files/durable.ts'
 import { severally } from '../../../files/severally.ts'
 import type { Package, Sums } from '../../package.ts'
 import { followed, lockTarget, type TargetDatabase, targetError } from '../../target-database.ts'
 import type { OpenTarget, SummedTable, TargetSettings } from '../../target-port.ts'
-import { isSame, type TargetWatermark } from '../../watermark.ts'
+import { expectBase } from '../../watermark.ts'
 import {
   createVersion,
   currentVersion,
   removeOldVersions,
   switchTo,
   syncVersions,
-  type Version,
   versionFolder,
   versionId,
   WATERMARK_FILE,
@@ -118,15 +116,6 @@ async function modesOf(path: string): Promise<Modes> {
   return { folder: mode & 0o777, file: mode & 0o666 }
 }
 
-/** @throws TARGET_CHANGED */
-function expectBase(path: string, current: Version | null, base: TargetWatermark | null): void {
-  if (isSame(current?.watermark ?? null, base)) return
-  throw new ConvohouseError('TARGET_CHANGED', {
-    what: `${path} was replaced while a publication to it was being written. The publication was discarded.`,
-    hint: 'Nothing to do: the next publication starts from the present files.',
-  })
-}
-
 interface Place {
   database: TargetDatabase
   path: string
@@ -136,7 +125,7 @@ interface Place {
 async function applyPackage({ database, path, spillFolder }: Place, contents: Package): Promise<void> {
   const { kind, base, watermark, erases } = contents
   const before = await currentVersion(path)
-  expectBase(path, before, base)
+  expectBase(path, before?.watermark ?? null, base)
   const id = versionId(watermark)
   const modes = await modesOf(path)
   const folder = await createVersion(path, id, modes.folder)
@@ -149,7 +138,7 @@ async function applyPackage({ database, path, spillFolder }: Place, contents: Pa
   await severally(writing.files, file => syncFile(file, modes.file))
   await severally(writing.folders, inside => syncFolder(join(folder, inside)))
   await syncVersions(path)
-  expectBase(path, await currentVersion(path), base)
+  expectBase(path, (await currentVersion(path))?.watermark ?? null, base)
   await switchTo(path, id)
 }
 

@@ -5,13 +5,12 @@
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import { martsSchema, type PostgresTarget } from '../../../config/targets/postgres.ts'
 import { placeOf } from '../../../config/targets.ts'
-import { ConvohouseError } from '../../../core/errors.ts'
 import { ATTACHED, insertRows, sumsOf } from '../../attached.ts'
 import type { Package, PackagedTable, PackageHead } from '../../package.ts'
 import { postgresIndex, SEARCHED } from '../../search.ts'
-import { type TargetDatabase, transaction } from '../../target-database.ts'
+import { lockedTarget, type TargetDatabase, transaction } from '../../target-database.ts'
 import type { OpenTarget } from '../../target-port.ts'
-import { isSame, type TargetWatermark, WATERMARK_TABLE } from '../../watermark.ts'
+import { expectBase, type TargetWatermark, WATERMARK_TABLE } from '../../watermark.ts'
 import { fillKeys, replacementsOf, replaceRows, temporaryTables } from './changed-rows.ts'
 import { connected, lockSql, type Postgres } from './connection.ts'
 import { storedValue } from './representation.ts'
@@ -27,18 +26,6 @@ const SETTINGS = `SET LOCAL statement_timeout = 0; SET LOCAL quote_all_identifie
   SET LOCAL extra_float_digits = 1; SET LOCAL DateStyle = 'ISO'; SET LOCAL TimeZone = 'UTC'; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '15min';
   SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3`
 
-const locked = (target: PostgresTarget): ConvohouseError =>
-  new ConvohouseError('TARGET_LOCKED', {
-    what: `Another publication is writing ${placeOf(target)}.`,
-    hint: 'Try again when it has ended. The server may take a minute to notice that a killed one has.',
-  })
-
-const changed = (target: PostgresTarget): ConvohouseError =>
-  new ConvohouseError('TARGET_CHANGED', {
-    what: `${placeOf(target)} was written by something else while a publication to it was being prepared. The publication was discarded.`,
-    hint: 'Nothing to do: the next publication starts from the present state of the target.',
-  })
-
 /** Runs `work` in a transaction that excludes other publications to the target. @throws TARGET_LOCKED */
 const exclusively = <T>(
   postgres: Postgres,
@@ -49,14 +36,9 @@ const exclusively = <T>(
     await postgres.execute(SETTINGS)
     const key = quoteText(`convohouse ${target.schema}`)
     const [lock] = await postgres.query<{ taken: boolean }>(`SELECT ${lockSql(key)} AS taken`)
-    if (!lock!.taken) throw locked(target)
+    if (!lock!.taken) throw lockedTarget(placeOf(target))
     return work(await storedState(postgres, target))
   })
-
-/** @throws TARGET_CHANGED */
-function expectBase(target: PostgresTarget, state: StoredState, base: TargetWatermark | null): void {
-  if (!isSame(state.watermark, base)) throw changed(target)
-}
 
 /** Returns statements that create missing schemas and tables. */
 function missing(target: PostgresTarget, state: StoredState, tables: readonly PackagedTable[]): string[] {
@@ -104,7 +86,7 @@ async function addColumns(
   { base, tables }: CompletePackage,
 ): Promise<void> {
   await exclusively(postgres, target, async state => {
-    expectBase(target, state, base)
+    expectBase(placeOf(target), state.watermark, base)
     expectOwn(
       target,
       state,
@@ -118,7 +100,7 @@ async function addColumns(
 async function writeRows(postgres: Postgres, target: PostgresTarget, contents: CompletePackage): Promise<void> {
   const { kind, base, tables, watermark } = contents
   await exclusively(postgres, target, async state => {
-    expectBase(target, state, base)
+    expectBase(placeOf(target), state.watermark, base)
     const { execute, database } = postgres
     const names = tables.map(({ name }) => name)
     expectOwn(target, state, names)

@@ -18,7 +18,14 @@ import { quotedTable } from '../../package-rows.ts'
 import { indexSnapshot, SEARCHED } from '../../search.ts'
 import { followed, lockTarget, type TargetDatabase, targetError, transaction } from '../../target-database.ts'
 import type { OpenTarget } from '../../target-port.ts'
-import { isSame, readStoredWatermark, storeWatermark, type TargetWatermark, WATERMARK_TABLE } from '../../watermark.ts'
+import {
+  changedTarget,
+  expectBase,
+  readStoredWatermark,
+  storeWatermark,
+  type TargetWatermark,
+  WATERMARK_TABLE,
+} from '../../watermark.ts'
 
 /** DuckDB 1.1 and later read the first version. DuckDB 1.1 refuses the second, which has zstd for long texts. */
 const STORAGE_VERSION = { plain: 'v1.0.0', compressed: 'v1.2.0' }
@@ -155,29 +162,18 @@ async function removeNext(path: string): Promise<void> {
       await rm(join(folder, file), { force: true })
 }
 
-const replaced = (path: string): ConvohouseError =>
-  new ConvohouseError('TARGET_CHANGED', {
-    what: `${path} was replaced while a publication to it was being written. The publication was discarded.`,
-    hint: 'Nothing to do: the next publication starts from the present file.',
-  })
-
-/** @throws TARGET_CHANGED */
-async function expectBase(database: TargetDatabase, path: string, base: TargetWatermark | null): Promise<void> {
-  if (!isSame(await readWatermark(database, path), base)) throw replaced(path)
-}
-
 async function applyPackage(database: TargetDatabase, snapshot: Snapshot, contents: Package): Promise<void> {
   const { path } = snapshot
   const next = nextFile(path, contents.watermark.publicationId)
-  await expectBase(database, path, contents.base)
+  expectBase(path, await readWatermark(database, path), contents.base)
   // A file system that can share blocks copies instantly.
   if (contents.kind === 'delta') await copyFile(path, next, constants.COPYFILE_FICLONE)
-  // The symbolic link now leads elsewhere; DuckDB would create an empty file.
-  else if (!existsSync(next)) throw replaced(path)
+  // The symbolic link now leads elsewhere; DuckDB would create an empty file.  // A symbolic link has been pointed elsewhere: DuckDB would create an empty file.
+  else if (!existsSync(next)) throw changedTarget(path)
   await writeNext(database, snapshot, contents)
   await keepMode(path, next)
   await syncFile(next)
-  await expectBase(database, path, contents.base)
+  expectBase(path, await readWatermark(database, path), contents.base)
   await rename(next, path)
   await syncFolder(dirname(path))
 }
