@@ -29,6 +29,12 @@ function withIds(args: string): string {
   return Object.entries(all).reduce((text, [name, id]) => text.replaceAll(name, id), args)
 }
 
+const called = (name: string, flags: string, body: unknown): Promise<Ended> =>
+  api(
+    [name, withIds(flags), body === undefined ? '' : '--body -'].filter(Boolean).join(' '),
+    JSON.stringify(body) ?? '',
+  )
+
 async function lastRequest() {
   const { requests } = (await (await fetch(`${opened.sandbox.url}/_sandbox/requests`)).json()) as {
     requests: { method: string; path: string; status: number }[]
@@ -36,6 +42,26 @@ async function lastRequest() {
   const { method, path, status } = requests.at(-1)!
   return `${method} ${path} ${status}`
 }
+
+/** For each operation: flags, body, and a key of the answer. Deletions come last. */
+const calls: [string, string, unknown, string][] = [
+  ['createTool', '--agent AGENT --yes', { tool: { name: 'n', description: 'd' } }, 'data'],
+  ['listTools', '--agent AGENT', undefined, 'data'],
+  ['createVariable', '--agent AGENT --yes', { variable: { key: 'plan' } }, 'data'],
+  ['listVariables', '--agent AGENT', undefined, 'data'],
+  ['getAuditLog', '--agent AGENT --query limit=1', undefined, 'entries'],
+  ['updateWorkspace', '-y', { updates: { workspaceName: 'North' } }, 'data'],
+  ['getCustomMetric', '--metric METRIC', undefined, 'metric'],
+  ['updateCustomMetric', '--metric METRIC --yes', { metric: { description: 'x' } }, 'metric'],
+  ['listVoices', '-q language=de -q limit=2 -q providers=elevenlabs,openai', undefined, 'voices'],
+  ['getCrawlerPage', '--job JOB --page PAGE', undefined, 'data'],
+  ['exportConversations', '--agent AGENT -q limit=1 --yes', undefined, 'data'],
+  ['getOrganization', '--org ORG', undefined, 'data'],
+  ['listTeams', '--org ORG -q page=1', undefined, 'teams'],
+  ['searchAgents', '-q starredOnly=false -q sortBy=alphabetical', undefined, 'agents'],
+  ['deleteCrawlerJob', '--job JOB --yes', undefined, 'success'],
+  ['deleteOrganization', '--org ORG --yes', undefined, 'deletedClientsCount'],
+]
 
 describe('the command', () => {
   it('lists every operation with its section and request', async () => {
@@ -50,33 +76,12 @@ describe('the command', () => {
     expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(OPERATIONS)))
   })
 
-  /** For each operation: flags, body, and a key of the answer. Deletions come last. */
-  const calls: [string, string, unknown, string][] = [
-    ['createTool', '--agent AGENT --yes', { tool: { name: 'n', description: 'd' } }, 'data'],
-    ['listTools', '--agent AGENT', undefined, 'data'],
-    ['createVariable', '--agent AGENT --yes', { variable: { key: 'plan' } }, 'data'],
-    ['listVariables', '--agent AGENT', undefined, 'data'],
-    ['getAuditLog', '--agent AGENT --query limit=1', undefined, 'entries'],
-    ['updateWorkspace', '-y', { updates: { workspaceName: 'North' } }, 'data'],
-    ['getCustomMetric', '--metric METRIC', undefined, 'metric'],
-    ['updateCustomMetric', '--metric METRIC --yes', { metric: { description: 'x' } }, 'metric'],
-    ['listVoices', '-q language=de -q limit=2 -q providers=elevenlabs,openai', undefined, 'voices'],
-    ['getCrawlerPage', '--job JOB --page PAGE', undefined, 'data'],
-    ['exportConversations', '--agent AGENT -q limit=1 --yes', undefined, 'data'],
-    ['getOrganization', '--org ORG', undefined, 'data'],
-    ['listTeams', '--org ORG -q page=1', undefined, 'teams'],
-    ['searchAgents', '-q starredOnly=false -q sortBy=alphabetical', undefined, 'agents'],
-    ['deleteCrawlerJob', '--job JOB --yes', undefined, 'success'],
-    ['deleteOrganization', '--org ORG --yes', undefined, 'deletedClientsCount'],
-  ]
-
   it('has a case below for each operation', () => {
     expect(calls.map(([name]) => name).sort()).toEqual(OPERATIONS.map(({ name }) => name).sort())
   })
 
   it.each(calls)('calls %s and prints its answer', async (name, flags, body, key) => {
-    const given = body === undefined ? '' : ' --body -'
-    const { code, stdout, stderr } = await api(`${name} ${withIds(flags)}${given}`, JSON.stringify(body) ?? '')
+    const { code, stdout, stderr } = await called(name, flags, body)
     expect({ code, stderr: stderr.includes('error') }, stderr).toEqual({ code: 0, stderr: false })
     expect(JSON.parse(stdout)).toHaveProperty(key)
     const { method } = OPERATIONS.find(operation => operation.name === name)!
@@ -85,26 +90,15 @@ describe('the command', () => {
 })
 
 describe('an operation that writes, deletes or bills', () => {
-  const refused = OPERATIONS.flatMap(({ name, effect }) => (effect === 'reads' ? [] : [[name, effect] as const]))
+  const effectOf = (called: string) => OPERATIONS.find(({ name }) => name === called)!.effect
+  const refused = calls.filter(([name]) => effectOf(name) !== 'reads')
 
-  it.each(refused)('is refused without --yes where nobody can be asked: %s', async (name, effect) => {
-    const { agents, metrics, crawlerJobs, organizations } = ids
-    const { path, body } = OPERATIONS.find(operation => operation.name === name)!
-    const flags = [
-      ...(path.includes('{agentId}') ? ['--agent', agents.at(-1)!] : []),
-      ...(path.includes('{metricId}') ? ['--metric', metrics[0]!.id] : []),
-      ...(path.includes('{jobId}') ? ['--job', crawlerJobs.at(-1)!.id] : []),
-      ...(path.includes('{orgId}') ? ['--org', organizations.at(-1)!] : []),
-      ...(body === null ? [] : ['--body', '-']),
-    ]
+  it.each(refused)('is refused without --yes where nobody can be asked: %s', async (name, flags, body) => {
     const before = await lastRequest()
-    const { code, stdout, stderr } = await api([name, ...flags].join(' '), `{"${body}":{}}`)
+    const { code, stdout, stderr } = await called(name, flags.replace(/ ?(--yes|-y)$/, ''), body)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain('error CONFIRMATION_NEEDED')
-    expect(stderr).toContain(
-      { writes: 'changes data', deletes: 'cannot be undone', bills: 'bills each session' }[effect],
-    )
-    expect(stderr).toContain('add --yes')
+    const what = { reads: '', writes: 'changes data', deletes: 'cannot be undone', bills: 'bills each session' }
+    for (const text of ['error CONFIRMATION_NEEDED', what[effectOf(name)], 'add --yes']) expect(stderr).toContain(text)
     expect(await lastRequest()).toBe(before)
   })
 

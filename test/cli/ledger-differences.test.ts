@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { describeDifference, type Settings } from '../../src/cli/ledger/differences.ts'
-import { ledgerLines, ledgerOf } from '../../src/cli/ledger/ledger.ts'
 import { DAY } from '../../src/core/time.ts'
 import { COUNT_NAMES, type Counts, differencesOf } from '../../src/reports/reconciliation.ts'
 
@@ -58,16 +57,5 @@ describe('conversations that the vendor skipped', () => {
   it('have a hint that says that nothing is read again', () => {
     for (const text of [hint({}), hint({ count: 3 }, { ...settings, rereadShare: 0 })])
       expect(text).toMatch(/^Nothing is read again/)
-  })
-})
-
-describe('an agent that is not read at all', () => {
-  it('is named without control characters', () => {
-    const known = { ...NONE, coverage: { ...NONE.coverage, unread: ['a\u001b]0;owned\u0007'] }, totals: none }
-    const differences = differencesOf({ ...known, sessionsEach: 1 })
-    const reconciliation = { ...known, workspaceId: 'ws', by: 'agent', rows: [], differences } as const
-    const text = ledgerLines(ledgerOf({ ...reconciliation, rows: [] }, undefined)).join(' ')
-    expect(text).toContain('a\\u001b]0;owned\\u0007')
-    expect(text).not.toMatch(/\p{Cc}/u)
   })
 })

@@ -4,6 +4,7 @@ import { readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { RefusalReport } from '../../src/receiver/refusal-report.ts'
 import { scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
@@ -97,27 +98,17 @@ it('the receiver reloads its secrets at SIGHUP: no event is refused meanwhile, a
 
 it('the receiver reports refused requests in its log, in status and in doctor, across restarts, without their contents', async () => {
   const home = join(await temporaryFolder(), 'data')
-  const WRONG = 'whsec-wrong-0815'
   const options = { env: env(home, { CONVOHOUSE_WEBHOOK_SECRET: SECRET }) }
-  const refuse = async (times: number) => {
-    const running = start(['receive', '--port', '0', '--json'], options)
-    const { url } = await firstLine(running)
-    const body = JSON.stringify({
-      event: 'webhook_test',
-      createdAt: 1,
-      message: 'private words',
-      workspaceSecret: WRONG,
-    })
-    for (let left = times; left > 0; left--)
-      expect((await fetch(`${url}/webhooks`, { method: 'POST', body })).status).toBe(401)
-    await running.said('refused 1 webhook of ws_demo: the secret matches none of the configured ones (401).')
-    running.process.kill('SIGTERM')
-    return (await running.ended).stderr
-  }
-  const first = await refuse(5)
-  expect(first).toMatch(/^\S+Z refused 1 webhook of ws_demo: the secret/m)
-  expect(first).toMatch(/^\S+Z refused 4 webhooks of ws_demo since [-0-9]+ [:0-9]+ UTC: the secret/m)
-  const second = await refuse(1)
+  const earlier = new RefusalReport({ home, log: () => {} })
+  for (let n = 0; n < 5; n++) earlier.refuse('wrong-secret', 'ws_demo')
+  await earlier.close()
+  const running = start(['receive', '--port', '0', '--json'], options)
+  const { url } = await firstLine(running)
+  const event = { event: 'webhook_test', createdAt: 1, message: 'private words', workspaceSecret: 'whsec-wrong-0815' }
+  expect((await fetch(`${url}/webhooks`, { method: 'POST', body: JSON.stringify(event) })).status).toBe(401)
+  await running.said('refused 1 webhook of ws_demo: the secret matches none of the configured ones (401).')
+  running.process.kill('SIGTERM')
+  const { stderr } = await running.ended
   const status = await inProcess(['status'], options)
   expect(status.stdout).toMatch(
     /^ {2}refused +6 requests refused, the last .*: the secret matches none of the configured ones/m,
@@ -125,10 +116,9 @@ it('the receiver reports refused requests in its log, in status and in doctor, a
   const json = JSON.parse((await inProcess(['status', '--json'], options)).stdout)
   expect(json.workspaces[0].events.refused).toMatchObject([{ reason: 'wrong-secret', count: 6 }])
   const doctor = await inProcess(['doctor', '--offline'], options)
-  expect(doctor.stdout).toMatch(/^ok +webhooks +ws_demo: 1 secret, each set and long enough$/m)
   expect(doctor.stdout).toMatch(/^warn +webhooks +ws_demo: 6 requests refused/m)
   const record = await readFile(join(home, 'spool', '.refused.json'), 'utf8')
-  for (const text of [first, second, status.stdout, doctor.stdout, record]) expect(text).not.toMatch(/whsec|private/)
+  for (const text of [stderr, status.stdout, doctor.stdout, record]) expect(text).not.toMatch(/whsec|private/)
 })
 
 it('the receiver needs a secret and a free address', async () => {

@@ -87,9 +87,6 @@ describe('a run without an end', () => {
     const later = await runsIn(env)
     // The next sync ends the killed run at the time at which it was last seen.
     expect(later.lastFailure).toEqual({ ...after.lastFailure, seenAt: null })
-    const killed = await rowsOf("SELECT * FROM _runs WHERE outcome = 'killed'", env)
-    expect((await inProcess(['replay'], { env })).code).toBe(0)
-    expect(await rowsOf("SELECT * FROM _runs WHERE outcome = 'killed'", env)).toEqual(killed)
   })
 
   it('is shown as running or as waiting for a worker if another request preempted it on Temporal', async () => {

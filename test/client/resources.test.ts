@@ -4,6 +4,7 @@ import { ORGANIZATIONS, TEAMS } from '../../src/catalog/resources/organizations.
 import { RESOURCES } from '../../src/catalog/resources/resources.ts'
 import { readResourceEnvelope } from '../../src/client/envelopes.ts'
 import { redactSecrets } from '../../src/client/redaction/redaction.ts'
+import { writeExactly } from '../../src/json/exact-json.ts'
 import { bytes, json } from './scripted-server.ts'
 import { clientFor, failureOf } from './vendor-fixture.ts'
 
@@ -38,6 +39,13 @@ describe('an organization', () => {
       'data.widgets[0].apiKey',
     ])
     expect(inspect(answer, { depth: null, showHidden: true })).not.toMatch(/canary/)
+  })
+
+  it('keeps numbers that a double cannot hold', async () => {
+    const data = '{"ID":"org_1","widgets":[{"pageId":17841405822304915,"share":0.50}]}'
+    const { client } = await clientFor([bytes(`{"success":true,"data":${data}}`, 'application/json')])
+    const { parsed } = await client.resource({ ...ORGANIZATION, ids: ['org_1'] })
+    expect(writeExactly(parsed)).toBe(`{"success":true,"data":${data}}`)
   })
 
   it('that does not exist is an answer, with the body of the vendor', async () => {

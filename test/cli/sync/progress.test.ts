@@ -15,7 +15,6 @@ import { exitCodeOfReport, reportLines } from '../../../src/cli/sync/report.ts'
 
 import type { ErrorCode } from '../../../src/core/errors.ts'
 import { newGovernor } from '../../../src/core/governor/governor.ts'
-import { ago, bytes, counted, range } from '../../../src/core/words.ts'
 import type { SyncAhead } from '../../../src/run/temporal/client/follow.ts'
 import type { PlanSummary } from '../../../workflows/progress.ts'
 import { newProgress, runStarted } from '../../../workflows/progress.ts'
@@ -38,11 +37,6 @@ const report = (more: Partial<SyncReport>): SyncReport => ({
 })
 
 describe('progress', () => {
-  it('counts pages, their conversations and their sessions', () => {
-    const progress = [0, 100, 7].reduce((before, size) => withPage(before, page(size), NOW), startProgress(NOW))
-    expect(progress).toMatchObject({ pages: 3, conversations: 107, sessions: 110 })
-  })
-
   it('shows the rate of the last seconds, not the average since the start', () => {
     let progress = withPage(startProgress(NOW), page(100_000), NOW + 1_000)
     for (let second = 30; second <= 50; second++) progress = withPage(progress, page(10), NOW + second * 1_000)
@@ -192,24 +186,5 @@ describe('a report', () => {
     )
     expect(codes).toEqual([0, 0, 7, 8, 130])
     expect(exitCodeOfReport(report({ outcome: 'failed', failures: [failure] }))).toBe(3)
-  })
-})
-
-describe('a number', () => {
-  it('is formatted for people', () => {
-    expect([
-      counted(1, 'page'),
-      counted(1_200, 'page'),
-      range({ low: 1, high: 1_900 }),
-      range({ low: 2, high: 2 }),
-    ]).toEqual(['1 page', '1,200 pages', '1 to 1,900', '2'])
-    expect([bytes(0), bytes(999), bytes(1_500), bytes(25_440_256), bytes(2e12)]).toEqual([
-      '0 bytes',
-      '999 bytes',
-      '1.5 KB',
-      '25.4 MB',
-      '2.0 TB',
-    ])
-    expect([ago(NOW, NOW + 500), ago(NOW, NOW + 180_000)]).toEqual(['just now', '3 min ago'])
   })
 })
