@@ -1,4 +1,4 @@
-// What the orchestration needs from its host: time, ids, requests from people, and a place to publish progress.
+// The host gives the orchestration time, ids, requests from people, and a place to publish progress.
 
 import type { ErrorCode } from '../src/core/errors.ts'
 import type { Allowance, GovernorState } from '../src/core/governor/governor.ts'

@@ -187,7 +187,7 @@ export interface SyncReport {
   failures: (Failure & { agentId: string | null })[]
 }
 
-/** What becomes known only when a run has ended. */
+/** Facts that are known only when a run has ended. */
 export interface Finished {
   /** Records and events that were quarantined since the previous run. */
   quarantined: number

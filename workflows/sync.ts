@@ -78,7 +78,7 @@ export async function continueSync(
   }
   const loadFailure = await run.loader.drained(run.report.outcome === 'interrupted')
   if (loadFailure) fail(run, loadFailure, null)
-  // If it was cancelled meanwhile, no host will continue it.
+  // No host continues a sync that was cancelled while it handed over.
   if ((run.handingOver || run.report.outcome === 'preempted') && host.cancelled()) run.report.outcome = 'interrupted'
   else if (run.handingOver && !loadFailure && loops.every(loop => loop.status === 'fulfilled'))
     return { report: null, checkpoint: checkpointOf(run) }

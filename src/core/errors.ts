@@ -111,9 +111,9 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS
 
 export interface ErrorParts {
-  /** What is wrong, and where, in one sentence. Never contains a token or personal data. */
+  /** Says in one sentence what is wrong, and where. Never contains a token or personal data. */
   what: string
-  /** What the user can do about it, in one imperative sentence. */
+  /** Tells the user in one imperative sentence what to do. */
   hint?: string
   cause?: unknown
   /** Facts for machines (status, agent, file); plain JSON. */

@@ -30,7 +30,7 @@ type Expected = { listed: number; issue: RegExp | null }
 
 const asked = (url: URL): number | null => (url.searchParams.has('page') ? Number(url.searchParams.get('page')) : null)
 
-/** What the vendor answers; how many entries are listed, and why the list is cut off. */
+/** The vendor's answer; how many entries are listed, and why the list is cut off. */
 const AGENTS_GIVEN: [string, Answer, Expected][] = [
   [
     'returns agents and starred ones',

@@ -1,4 +1,4 @@
-// What syncs cost where the vendor behaves: no seed costs more sessions or requests than it once did. RECORD_BASELINE=1 BASELINE_SEEDS=40
+// Records what syncs cost where the vendor behaves: no seed costs more sessions or requests than it once did. RECORD_BASELINE=1 BASELINE_SEEDS=40
 // writes the file again, after a change that lowers the figures.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,11 +1,11 @@
-// What a vendor does wrong: each behaviour changes answers of one agent or of the account, for some time or for good, always, sometimes or a
+// Makes a vendor misbehave: each behaviour changes answers of one agent or of the account, for some time or for good, always, sometimes or a
 // few times. A behaviour is plain data, so that a history is, too; several combine.
 import { DAY } from '../../src/core/time.ts'
 import type { Conversation, ExportQuery, ModelPage, VendorModel } from './vendor-model.ts'
 
 export interface Behaviour {
   kind: BehaviourKind
-  /** Absent: the whole account. */
+  /** The agent whose answers change; by default those of the whole account. */
   agentId?: string
   /** Since the history's start, ms. Absent: from the start; for good. */
   fromMs?: number
@@ -46,7 +46,7 @@ export interface Draft {
   fate: 'answered' | 'timeout' | 'reset' | 'cut' | 'unsent'
 }
 
-/** What a behaviour remembers between answers. */
+/** A behaviour remembers this between answers. */
 export interface Memory {
   /** Number of changed answers. */
   shown: number

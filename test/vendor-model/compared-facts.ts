@@ -1,4 +1,4 @@
-// What a loaded history is asked for, once in memory and once in DuckDB, in a form in which equal answers are equal.
+// Asks a loaded history the same questions in memory and in DuckDB, in a form in which equal answers are equal.
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { PlanningFacts } from '../../src/steps/planning/facts.ts'
 

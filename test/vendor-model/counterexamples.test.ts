@@ -33,7 +33,7 @@ const few = { includedSessions: 300 }
 
 const billedBy = ({ vendor }: World): number => vendor.bills.reduce((sum, { sessions }) => sum + sessions, 0)
 
-/** What was promised, and the history that broke it. */
+/** Promises, each with the history that once broke it. */
 const BROKEN: [string, History][] = [
   [
     'a last page that is repeated with fresh cursors is read twice, not a thousand times',

@@ -81,7 +81,7 @@ export interface SyncOutcome {
   beganMs: number
   endedMs: number
   report: SyncReport | null
-  /** What the run threw. */
+  /** The error that the run threw. */
   error: unknown
   /** The waits that it published. */
   waits: Extract<ProgressUpdate, { kind: 'waiting' }>[]

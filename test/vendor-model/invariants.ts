@@ -160,7 +160,7 @@ const isProvable = (world: World, hiding: ReadonlySet<BehaviourKind>) => {
 function* returns(world: World): Generator<string> {
   const last = world.syncs.at(-1)
   if (!last || last.isRunaway || !Number.isFinite(world.behavesFromMs)) return
-  // What may be asked again about gaps in a period is limited (`spending.ts`); a tiny quota leaves next to nothing.
+  // A period limits what may be asked again about gaps (`spending.ts`); a tiny quota leaves next to nothing.
   const inGaps = new Set((last.report?.gaps ?? []).map(gap => gap.agentId))
   const all = missingAfter(world, last).filter(isProvable(world, SHIFTS))
   const asked = sessionsOf(

@@ -1,4 +1,4 @@
-// What planning needs to know of the loaded pages, without DuckDB: the queries of `sql/planning` over the fold of memory-warehouse.ts.
+// Answers without DuckDB what planning asks about the loaded pages: the queries of `sql/planning` over the fold of memory-warehouse.ts.
 
 import { type Coverage, cover, gaps as uncovered, without } from '../../src/core/planning/coverage.ts'
 import type { Density } from '../../src/core/planning/estimate.ts'

@@ -11,7 +11,7 @@ export interface StoredPage extends LandedPage {
   body: Buffer
 }
 
-/** What is durable. */
+/** Outlives every process. */
 export interface MemoryStore {
   workspaceId: string
   pages: Map<string, StoredPage>

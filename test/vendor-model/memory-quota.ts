@@ -66,7 +66,7 @@ function keysByMoment(reports: readonly KeyedReport[]): KeyedReport[] {
     .filter(({ reportedMs }, index, all) => reportedMs !== all[index - 1]?.reportedMs)
 }
 
-/** What our own answers billed under each key, and what is certainly used: that, and the least that others have used. */
+/** Sums what our own answers billed under each key, and adds the least that others have used to get what is certainly used. */
 function billsOf(
   reports: readonly KeyedReport[],
   counts: ReadonlyMap<KeyedReport, number | null>,

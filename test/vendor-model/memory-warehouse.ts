@@ -116,7 +116,7 @@ export class MemoryWarehouse {
     }
   }
 
-  /** What the finished windows of the agent cover, without time that had not passed when they were read. */
+  /** Recounts what the agent's finished windows cover, without time that had not passed when they were read. */
   private cut(agentId: string, certain: CertainTime): void {
     const own = [...this.windows].filter(([, { window }]) => window.agentId === agentId)
     const read = withoutUnpassedTime(

@@ -8,7 +8,7 @@ export interface ModelClock {
   sleepUntil(atMs: number, process: { dead: boolean }): Promise<void>
   /** Lets time pass until `work` settles. @throws where `work` waits for something that no time brings */
   drive<T>(work: Promise<T>): Promise<T>
-  /** Runs work that is not in memory, such as a query: the clock stands meanwhile. */
+  /** Runs work that is not in memory, such as a query, while the clock stands. */
   during<T>(work: () => Promise<T>): Promise<T>
   advance(ms: number): void
 }

@@ -29,7 +29,7 @@ export interface Served {
   sentAtMs: number
   /** Null: no answer arrived. */
   status: number | null
-  /** What the vendor billed, and the most that one conversation did. */
+  /** Sessions that the vendor billed, and the most for one conversation. */
   billed: number
   dearest: number
   /** The conversations that were billed, or would be shown, each with its version. */
@@ -176,7 +176,7 @@ function readable(text: string): Pick<Served, 'received' | 'usage' | 'hasMore'> 
   }
 }
 
-/** What one request of a process goes through. */
+/** The way of one request of a process. */
 export interface Passage {
   /** The process's clock, ms. */
   now(): number

@@ -78,7 +78,7 @@ function* billedAgain(world: World): Generator<string> {
     yield `${Math.round(rereads)} sessions were billed again by re-reads; their budget is ${Math.round(REREAD_SHARE * inPeriods)}`
 }
 
-/** What an answer says to be left, by the most careful of its numbers. Negative: overage. Null: it says nothing. */
+/** Returns the sessions left by the most careful number of an answer. Negative: overage. Null: it says nothing. */
 function statedLeft(usage: NonNullable<Served['usage']>, allowedPacks: number): number | null {
   const number = (name: string) => (typeof usage[name] === 'number' ? (usage[name] as number) : null)
   const included = number('includedQuota') ?? DOCUMENTED_SESSIONS
@@ -94,7 +94,7 @@ function statedLeft(usage: NonNullable<Served['usage']>, allowedPacks: number): 
   return left.length === 0 ? null : Math.min(...left)
 }
 
-/** What an answer allows: with everything billed before it. */
+/** The limit that an answer sets, everything billed before it included. */
 interface Stated {
   number: number
   atMs: number

@@ -1,4 +1,4 @@
-// What a history's vendor had, what was received of it, and what is missing: the ground of the invariants.
+// Tells what a history's vendor had, what arrived of it, and what is missing: the ground of the invariants.
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { BehaviourKind } from './behaviours.ts'
 import { exportsOf, type SyncOutcome, type World } from './history.ts'

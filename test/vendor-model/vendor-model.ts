@@ -61,7 +61,7 @@ export interface Bill {
 const sessionsBy = ({ sessionsMs }: Conversation, atMs: number): number =>
   sessionsMs.reduce((count, begunMs) => (begunMs <= atMs ? count + 1 : count), 0)
 
-/** What an export of the conversation bills at that time. */
+/** Returns the sessions that an export of the conversation bills at that time. */
 export const billOf = (conversation: Conversation, atMs: number): number => Math.max(1, sessionsBy(conversation, atMs))
 
 /** The same for equal content of the record. */

@@ -98,7 +98,7 @@ describe('a sync that is handed over repeatedly', () => {
     expect(handed.stored().length).toBeGreaterThanOrEqual(117)
   })
 
-  it('is reported once, as interrupted, if it is cancelled meanwhile', async () => {
+  it('is reported once, as interrupted, if it is cancelled while it is handed over', async () => {
     const { world } = scenario({ agents: [agent('a', 100)], maxPage: 5 })
     let isCancelled = false
     const shouldHandOver = () => {

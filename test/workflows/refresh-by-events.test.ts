@@ -1,4 +1,4 @@
-// What webhook events change in the planning of exports: which conversations are exported first, again, later or not at all.
+// Webhook events change the planning of exports: which conversations are exported first, again, later or not at all.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import { openRun } from '../../src/app.ts'

@@ -26,7 +26,7 @@ import {
 import { cancelled, type Owner, publishProgress } from './owner.ts'
 
 /**
- * Whether a lost lease has ended is decided by an activity, never by the workflow's clock: a query that was waiting for a worker is answered
+ * An activity decides if a lost lease has ended, never the workflow's clock: a query that was waiting for a worker is answered
  * before the next workflow task, and there the clock shows another time than in a replay (ADR 8).
  */
 function lostLeaseHandling(owner: Owner, host: Host): LostLeaseHandling {

@@ -28,7 +28,7 @@ const { publish } = proxyActivities<Pick<WarehouseActivities, 'publish'>>({
   startToCloseTimeout: LONGEST,
   heartbeatTimeout: HEARTBEAT_MS,
   retry: { initialInterval: '5 seconds', maximumInterval: '10 minutes' },
-  // A running publication is not interrupted by a request that comes meanwhile; one that waits for its next attempt is.
+  // A new request interrupts a publication that waits for its next attempt, not one that runs.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 })
 
@@ -36,7 +36,7 @@ const publishUpdate = defineUpdate<PublicationReport | null, [PublicationRequest
 
 interface Waiting {
   request: PublicationRequest
-  /** Absent: nobody waits for the answer. */
+  /** Takes the answer; left out where nobody waits for it. */
   answer?: { resolve(done: PublicationReport | null): void; reject(error: unknown): void }
 }
 
@@ -70,7 +70,7 @@ export async function publishTarget({ target, isDue }: PublishInput): Promise<Pu
         for (const { answer: other } of waiting) other?.reject(error)
         throw error
       }
-      // What could not be published for a person is published without one.
+      // A publication that failed for a person is retried without one.
       if (waiting.length === 0) waiting.push(DUE)
     }
   }

@@ -23,7 +23,7 @@ export interface ModelOptions {
   lag?: { requests: number; ms: number }
 }
 
-/** What happens to a request, and how much it bills as a fraction (0 to 1) of its maximum bill. */
+/** Fate of a request, and its bill as a fraction (0 to 1) of the maximum. */
 export interface Fate {
   kind: 'answered' | 'lost-after' | 'lost-before' | 'failed'
   share: number
@@ -43,7 +43,7 @@ export class GovernorModel {
   nowMs = 1_750_000_000_000
   state: GovernorState
   workers: Worker[] = []
-  /** What the vendor knows: the period, and the times of our requests (`counted`) and of other users' (`others`). */
+  /** The vendor's own knowledge: the period, and the times of our requests (`counted`) and of other users' (`others`). */
   period = { key: 'p1', used: 0 }
   counted: number[] = []
   others: number[] = []

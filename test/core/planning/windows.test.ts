@@ -155,7 +155,7 @@ const vendors = fc.record({
     .map(all => all.map((tsMs, id) => ({ id, tsMs }))),
 })
 
-/** What happens before each request: nothing, a refused cursor, or a changed limit. */
+/** Events before each request: nothing, a refused cursor, or a changed limit. */
 const disturbances = fc.array(fc.constantFrom('none', 'none', 'refused', 'smaller', 'larger'), { maxLength: 12 })
 
 interface Sync {

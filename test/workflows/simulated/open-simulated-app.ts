@@ -51,7 +51,7 @@ export interface SimulatedAppOptions {
   home?: string
   /** Uses an existing app, with another workspace; the test that opened that app closes it. */
   beside?: { app: App; home: string; workspaceId: string }
-  /** Simulated duration of each load. The longer it is, the more pages land meanwhile, so fewer loads run. Default: 1 ms. */
+  /** Simulated duration of each load. During a longer one more pages land, so fewer loads run. Default: 1 ms. */
   loadMs?: number
 }
 

@@ -1,4 +1,4 @@
-// What the warehouse must hold according to the generator: conversations with a person's message, up to the end of the coverage.
+// Lists what the warehouse must hold according to the generator: conversations with a person's message, up to the end of the coverage.
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 
 /** Converts seconds, ms or µs, distinguished by magnitude, to ms; null for anything that is no time. */
