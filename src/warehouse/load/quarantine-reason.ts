@@ -5,7 +5,8 @@ import { tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { ConvohouseError } from '../../core/errors.ts'
-import { isOutOfMemory } from '../fault.ts'
+import { isOutOfMemory, messageOf } from '../fault.ts'
+import { CLASS } from '../query/query-error.ts'
 
 /** Matches DuckDB's classes of errors about a record's content. */
 const ABOUT_A_RECORD =
@@ -14,15 +15,11 @@ const ABOUT_A_RECORD =
 /** Matches classes whose messages name files, sizes and settings, never values. */
 const ABOUT_THE_MACHINE = /^(IO|Out of Memory|Permission|Interrupt|Fatal|INTERNAL) Error/i
 
-const CLASS = /^[A-Z][A-Za-z ]{1,40} Error\b/
-
 /** From this size of its JSON on, a single record may exceed the memory limit. */
 const LARGE_RECORD_BYTES = 16 * 1024 * 1024
 
 /** A fault that our own code found; its message contains no value. */
 export class LoadFault extends Error {}
-
-const messageOf = (error: unknown): string => String((error as Error)?.message ?? error)
 
 /** Returns the column at fault, which DuckDB names in the errors of many casts. */
 function columnOf(message: string, columns: ReadonlySet<string>): string | undefined {

@@ -1,5 +1,5 @@
 // Casts a SELECT's result to types that the answer's format has. DuckDB casts, in a SELECT around the caller's, because
-// the Node client would lose values of a UNION, a VARIANT or a struct without names.
+// the Node client would lose values of a UNION or a struct without names.
 
 import {
   type DuckDBArrayType,
@@ -43,7 +43,6 @@ const CAST_TO: Partial<Record<DuckDBTypeId, string>> = {
   [DuckDBTypeId.TIMESTAMP_MS]: 'TIMESTAMP',
   // Their values carry their own type, which text would lose.
   [DuckDBTypeId.UNION]: 'JSON',
-  [DuckDBTypeId.VARIANT]: 'JSON',
 }
 
 /** Returns the type to cast to, as SQL. With `isFile`, JSON becomes text, since Parquet readers treat it differently. */
@@ -83,12 +82,10 @@ interface SourceColumn {
 
 function castOf(column: string, { type }: SourceColumn, isFile: boolean): string {
   const cast = (value: string, to: string) => (to === nameOf(type) ? value : `CAST(${value} AS ${to})`)
-  const readable = cast(column, target(type, false))
-  // Without the CASE, a NULL VARIANT would become JSON's `null`.
-  const present =
-    type.typeId === DuckDBTypeId.VARIANT ? `CASE WHEN ${column} IS NOT NULL THEN ${readable} END` : readable
+  const readable = target(type, false)
   const inFile = target(type, true)
-  return isFile && inFile !== target(type, false) ? `CAST(${present} AS ${inFile})` : present
+  const value = cast(column, readable)
+  return isFile && inFile !== readable ? `CAST(${value} AS ${inFile})` : value
 }
 
 /** Returns a SELECT that casts the columns of the caller's, whose lines keep their numbers; null if no column needs a cast. */

@@ -15,7 +15,7 @@ interface QueueLimits {
 
 export interface QueryQueue {
   /**
-   * Resolves with the function that releases the slot, once one is free; calling that function again does nothing.
+   * Resolves with the function that releases the slot, once one is free. The caller calls it once.
    *
    * @throws TOO_MANY_QUERIES if the queue is full or the query has waited `waitMs`; INTERRUPTED if the signal aborts
    */
@@ -28,17 +28,14 @@ export function openQueryQueue(limits: QueueLimits): QueryQueue {
 
   const tooMany = (what: string) =>
     new ConvohouseError('TOO_MANY_QUERIES', {
-      what: `The process that holds the warehouse runs ${limits.running} ${limits.running === 1 ? 'query' : 'queries'} at a time, and ${what}`,
+      what: `The process that holds the warehouse runs ${limits.running} queries at a time, and ${what}`,
       hint: 'Try again later, or stop some of the running queries.',
       facts: { running, waiting: waiting.length },
     })
 
   function occupy(): () => void {
     running += 1
-    let released = false
     return () => {
-      if (released) return
-      released = true
       running -= 1
       waiting.shift()?.()
     }

@@ -19,7 +19,6 @@ describe('query slots', () => {
           await new Promise(setImmediate)
           atOnce -= 1
           end()
-          end()
         }
         await Promise.all(Array.from({ length: queries }, (_, number) => query(number)))
         expect(begun).toEqual(begun.toSorted((a, b) => a - b))

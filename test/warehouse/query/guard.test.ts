@@ -60,7 +60,6 @@ describe('the guard', () => {
     '(SELECT 1) UNION ALL (SELECT 2) ORDER BY 1',
     "SELECT json_extract(extra, '$.a[*].b'), extra->'$..a', extra->>key FROM conversations, json_each(extra)",
     `SELECT from_json(extra, '{"a": ["INT"], "b": {"c": "VARCHAR"}}') FROM conversations`,
-    "SELECT {'a': [1, -2]}::VARIANT, 'x'::VARIANT",
     "SELECT list_aggregate([1, 2], 'sum'), list_transform([1], lambda x: x + 1)",
   ])('admits %s', async sql => {
     await expect(read(sql)).resolves.not.toHaveLength(0)
@@ -236,6 +235,7 @@ describe('the guard', () => {
     'SELECT __internal_decompress_string(1)',
     "SELECT json_contains(extra, '1') FROM conversations",
     'SELECT json_merge_patch(extra, extra) FROM conversations',
+    "SELECT 'x'::VARIANT",
     "SELECT (repeat('[', 400000) || repeat(']', 400000))::JSON::VARIANT",
     'SELECT TRY_CAST([extra] AS VARIANT[]) FROM conversations',
     `SELECT a${'.a'.repeat(101)} FROM conversations`,

@@ -21,7 +21,7 @@ export async function* csv(result: QueryResult): AsyncGenerator<string> {
 }
 
 /** Returns one field, quoted if it is empty or contains a comma, a quote, a line break, or a space at its edge. */
-export function field(text: string): string {
+function field(text: string): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

@@ -9,7 +9,7 @@ import { ConvohouseError } from '../../../core/errors.ts'
 import { queryError } from '../query-error.ts'
 import { isAllowedFunction, isAllowedTable, isAllowedTableFunction, looksLikeFile } from './rules.ts'
 import { firstWord, hasWord, trimStatement } from './sql-text.ts'
-import { CAST_TO_VARIANT, type Call, type Named, namesIn, type TableName, type TreeNode } from './tree.ts'
+import { type Call, type Named, namesIn, type TableName, type TreeNode } from './tree.ts'
 
 /** Maximum length in characters. Longer SQL is a mistake, or an attempt to keep the parser busy. */
 const LONGEST_SQL = 1_000_000
@@ -117,6 +117,8 @@ function checkFunctions(named: Named): void {
       ONLY_WAREHOUSE,
     )
   for (const call of named.calls) checkCall(call)
+  if (named.variants)
+    throw refuse('VARIANT is not allowed in queries: a deeply nested value would crash the process.', 'Use JSON.')
   if (isNameTooLong(named.longestName))
     throw refuse(`A name of ${named.longestName} parts is too long.`, 'Use names of at most 100 parts.')
 }
@@ -198,20 +200,13 @@ function functionGiven({ name, arguments: [given] }: Call): string | null | unde
 }
 
 /** True if an argument of the call may be nested too deeply. */
-function mayBeTooDeep({ name, arguments: given }: Call): boolean {
-  if (name === CAST_TO_VARIANT) return given.some(isNotLiteral)
-  return STEERED.test(name.toLowerCase()) && given.some(isTooDeep)
-}
+const mayBeTooDeep = ({ name, arguments: given }: Call): boolean =>
+  STEERED.test(name.toLowerCase()) && given.some(isTooDeep)
 
 function isTooDeep(node: TreeNode): boolean {
   const { texts, columns, calls } = contentsOf(node)
   // Values derived from a column are not constant, and DuckDB accepts only constants as wildcard paths and structures.
   return (calls && !columns) || texts.some(text => levelsOf(text) > DEEPEST)
-}
-
-function isNotLiteral(node: TreeNode): boolean {
-  const { texts, columns, calls } = contentsOf(node)
-  return columns || calls || texts.some(text => levelsOf(text) > DEEPEST)
 }
 
 /** Matches calls that only combine their arguments. */

@@ -8,7 +8,7 @@ export interface TableName {
 
 export type TreeNode = Record<string, unknown>
 
-/** A call, or an equivalent without a name: `x -> 'path'`, a cast to VARIANT. */
+/** A call, or `x -> 'path'`, which is one without a name. */
 export interface Call {
   name: string
   /** For `x.f(y)`, `x` comes first. */
@@ -26,11 +26,21 @@ export interface Named {
   longestName: number
   /** True if the SQL has a parameter: `?`, `$1`. */
   parameters: boolean
+  /** True if the SQL casts to VARIANT, or to a type that contains it. */
+  variants: boolean
 }
 
 /** Returns all names in the tree at any depth: in subqueries, CTEs, lateral joins, pivots, default expressions. */
 export function namesIn(tree: unknown): Named {
-  const named: Named = { tableFunctions: [], functions: [], calls: [], tables: [], longestName: 0, parameters: false }
+  const named: Named = {
+    tableFunctions: [],
+    functions: [],
+    calls: [],
+    tables: [],
+    longestName: 0,
+    parameters: false,
+    variants: false,
+  }
   // An explicit stack instead of recursion, because the caller's SQL determines the depth.
   const left: unknown[] = [tree]
   for (let node = left.pop(); node !== undefined; node = left.pop()) {
@@ -64,16 +74,12 @@ function visit(node: TreeNode, named: Named): unknown[] {
     named.functions.push(node.function_name)
     named.calls.push({ name: node.function_name, arguments: argumentsOf(node) })
   }
-  if (node.class === 'CAST' && isObject(node.child) && holdsVariant(node.cast_type))
-    named.calls.push({ name: CAST_TO_VARIANT, arguments: [node.child] })
+  if (node.class === 'CAST' && holdsVariant(node.cast_type)) named.variants = true
   if (Array.isArray(node.column_names)) named.longestName = Math.max(named.longestName, node.column_names.length)
   // `x -> y` may be a lambda, or JSON and a path.
   if (node.class === 'LAMBDA' && isObject(node.expr)) named.calls.push({ name: '->', arguments: [node.expr] })
   return children(node)
 }
-
-/** Name of a cast to VARIANT among the calls. */
-export const CAST_TO_VARIANT = 'cast to VARIANT'
 
 /** True for VARIANT, and for a type that contains it. */
 function holdsVariant(type: unknown): boolean {
