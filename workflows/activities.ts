@@ -1,5 +1,5 @@
-// The activities, as types: the steps, grouped by the task queue that serves them. Inputs and results are only references and counts,
-// because they stay in the workflow's history for as long as the server keeps it.
+// Types of the activities: the steps, grouped by the task queue that serves them. Inputs and results are only
+// references and counts, because they stay in the workflow's history as long as the server keeps it.
 import type { PublicationReport } from '../src/core/publication-report.ts'
 import type { HeldLease } from './lost-lease.ts'
 import type { AcceptedRequest } from './requests.ts'
@@ -13,10 +13,10 @@ export interface ExportActivities extends Pick<Steps, 'fetchPages' | 'probe'> {
 
 /** Served by the worker that holds the warehouse. */
 export interface WarehouseActivities {
-  /** Until when `lease`, or without it any lease of a vanished workflow, may still be used, ms; null: none can be used. */
+  /** Returns until when `lease`, or any lease of a vanished workflow, may still be used, ms; null if none can. */
   heldUntil(input: { workspaceId: string; lease?: HeldLease } & PlannedFrom): Promise<number | null>
   prepare(request: SyncRequest & PlannedFrom): Promise<Prepared & { timeoutMs: number } & Required<PlannedFrom>>
-  /** Requests the configured sync from the workspace's owner, which it starts if none is running. */
+  /** Requests the configured sync from the workspace's owner, which is started if it is not running. */
   requestSync(input: { workspaceId: string }): Promise<AcceptedRequest>
   load(input: RunRef): ReturnType<Steps['load']>
   /** Drains the workspace's spool for some minutes. */
@@ -31,12 +31,12 @@ export interface PublicationRequest {
   refill: boolean
   /** Compares the target with the warehouse. */
   verify: boolean
-  /** Somebody waits for the result. */
+  /** True if somebody waits for the result. */
   isAttended: boolean
 }
 
 export interface DrainResult {
-  /** Events that were applied. */
+  /** Number of applied events. */
   events: number
   /** True if the configuration no longer names webhooks for the workspace, and no event is waiting. */
   over: boolean
@@ -49,5 +49,5 @@ export const warehouseQueue = (app: string): string => `${app}-warehouse`
 /** Returns the export queue of the app whose workflows run on this warehouse queue. */
 export const exportQueueBeside = (queue: string): string => queue.replace(/-warehouse$/, '-export')
 
-/** An activity without a heartbeat for this long is given up. */
+/** Maximum time without a heartbeat before an activity is given up. */
 export const HEARTBEAT_MS = 10_000

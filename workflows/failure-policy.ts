@@ -1,15 +1,16 @@
-// The failure policy: the effect of a failure on its window and on the run. Failures of a page that the vendor answers in smaller parts never get here.
+// The failure policy: the effect of a failure on its window and on the run. Failures of a page that the vendor answers in smaller parts are handled
+// elsewhere.
 //
-//   interrupted                  the run ends
-//   agent not found              its windows are dropped
-//   vendor (other)               the window ends with the failure
-//   input, storage               the run fails
-//   transient, access            the agent is a suspect: its windows wait behind those of all other agents
+//   interrupted the run ends
+//   agent not found its windows are dropped
+//   vendor (other) the window ends with the failure
+//   input, storage the run fails
+//   transient, access the agent is a suspect: its windows wait behind those of all other agents
 //
-// An answer to another agent's export shows that the failures of a suspect concern that agent alone: its windows are then left to a later run, and all
-// others go on. Otherwise they concern the account. After a transient failure the governor pauses the account, and after several in a row
-// the run fails. It fails after a refusal once every agent left was refused, or many in a row, and no agent was answered in the run; if one
-// was, it is requested again, and the run fails only if that is refused, too.
+// An answer to another agent's export shows that a suspect's failures affect only that agent: its windows are then left to a later run. Otherwise
+// they affect the account. After a transient failure the governor pauses the account, and after several in a row the run fails. Refusals fail the
+// run once every remaining agent was refused, or many in a row, and none was answered. If one was, it is requested again, and the run fails only if
+// that is refused, too.
 import type { WindowProgress } from '../src/core/planning/windows.ts'
 import { fail, leaveAgent, type Run, type Suspect, stop } from './run.ts'
 import type { Failure } from './steps.ts'
@@ -17,17 +18,17 @@ import type { Failure } from './steps.ts'
 /** Consecutive failures, a minute apart, that a run survives; the next one ends it. */
 const MAX_FAILURES = 5
 
-/** Consecutive 429, a minute apart, that a run survives: the vendor's limit is that of an hour (section 8). */
+/** Consecutive 429, a minute apart, that a run survives, since the vendor's limit is hourly (section 8). */
 const MAX_LIMITED = 90
 
-/** A 429 of a page counts as so many: a probe had been answered before it, so that the limit may be that of the page. */
+/** Number of 429 that a page's 429 counts as: a probe had been answered before it, so that the limit may be that of the page. */
 const LIMITED_PAGE = 18
 
-/** Refused agents in a row that show that the account is refused. A token that is not accepted concerns the account in most cases. */
+/** Number of consecutively refused agents that shows that the account is refused. An invalid token usually affects the account. */
 const MAX_REFUSED = 25
 const MAX_UNAUTHORIZED = 3
 
-/** Failures in a row after which an agent is left to a later run, once they concern it alone. */
+/** Number of consecutive failures after which an agent is left to a later run, once they affect only that agent. */
 const MAX_ALONE = 3
 
 /** Applies a failure to its window and the run. Returns the window to continue with; null if this run reads no more of it. */
@@ -72,8 +73,8 @@ export function applyFailurePolicy(
 }
 
 /**
- * True if refusals may concern the account although it was answered in this run: before a window of one of several refused agents, and
- * after many refusals in a row. An agent that was answered is then requested again.
+ * True if refusals may affect the account although it was answered in this run: before a window of one of several
+ * refused agents, and after many refusals in a row. An agent that was answered is then requested again.
  */
 export function doubtsAccount(run: Run, { window }: WindowProgress): boolean {
   const refused = refusedAgents(run)
@@ -82,8 +83,8 @@ export function doubtsAccount(run: Run, { window }: WindowProgress): boolean {
 }
 
 /**
- * Decides before a request of a suspect's window, which is taken once no other window is waiting or in progress: true if the window must
- * not be requested, because the vendor has refused its agent.
+ * Applies the refusal of a suspect's agent before a request of its window, which is taken once no other window is
+ * waiting or in progress. True if the window must not be requested.
  */
 export function isRefused(run: Run, { window }: WindowProgress): boolean {
   const suspect = run.suspects.find(({ agentId }) => agentId === window.agentId)
@@ -106,7 +107,7 @@ export function exportAnswered(run: Run, answeredId: string, isProbe: boolean): 
   if (run.answered.length < 2 && !run.answered.includes(answeredId)) run.answered = [...run.answered, answeredId]
 }
 
-/** The failures so far concern their agents alone. */
+/** Blames the failures so far on their agents alone. */
 export function blameAgents(run: Run): void {
   run.suspects = run.suspects.map(suspect => ({ ...suspect, isAlone: true }))
 }

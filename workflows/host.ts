@@ -14,16 +14,16 @@ export interface Host {
   notify(update: ProgressUpdate): void
   /** Resolves when no pause is requested, or when the run is cancelled. */
   untilResumed?(): Promise<void>
-  /** Allowances granted since the last call. */
+  /** Returns the allowances granted since the last call. */
   takeAllowances?(): Allowance[]
-  /** True if other work is waiting that takes precedence over history; `sleepUntil` then ends early. */
+  /** True if other work that precedes history is waiting; `sleepUntil` then ends early. */
   shouldYield?(): boolean
   /** True if the host cannot continue for long: leases in flight run to their end, and the rest of the run is handed over. */
   shouldHandOver?(): boolean
 }
 
 export type ProgressUpdate =
-  /** Agents are being listed and landed pages read. With `heldUntilMs`: the run still waits for leases that others hold. */
+  /** The run lists agents and reads landed pages. With `heldUntilMs`, it still waits for leases that others hold. */
   | { kind: 'planning'; heldUntilMs: number | null }
   | { kind: 'planned'; windows: number; agents: number }
   | { kind: 'governor'; governor: GovernorState; windowsLeft: number }

@@ -137,7 +137,7 @@ function reportFailed(owner: Owner, current: QueuedSync, error: unknown): SyncRe
   return report
 }
 
-/** After a cancellation: reports what preempted syncs have fetched. */
+/** Reports the pages that preempted syncs have fetched, after a cancellation. */
 async function finishPreempted(owner: Owner): Promise<void> {
   const steps = activitySteps(owner, workflowHost(owner))
   for (const { request, preempted } of owner.queue.splice(0)) {
@@ -148,7 +148,7 @@ async function finishPreempted(owner: Owner): Promise<void> {
   }
 }
 
-/** A failed sync fails the workflow, so that the server shows the failure; its details contain the report. */
+/** Fails the workflow of a failed sync, so that the server shows the failure; its details contain the report. */
 function failWith(report: SyncReport): void {
   if (report.outcome === 'interrupted') throw new CancelledFailure('Stopped on request; nothing is lost')
   const [failure] = report.failures

@@ -7,22 +7,22 @@ import type { Failure, Steps } from './steps.ts'
 export interface Landed {
   pages: number
   conversations: number
-  /** When the last of the answers arrived, by the fetching worker's clock; null if none did. */
+  /** Time when the last of the answers arrived, by the fetching worker's clock; null if none did. */
   atMs: number | null
 }
 
 export interface Loader {
   /** Reports landed pages. Those without conversations trigger no load: they are loaded with the next ones that have some, or at the end. */
   landed(landed: Landed): void
-  /** Reports that nothing will land for a while: waiting pages are loaded now. */
+  /** Reports that nothing will land for a while, so that waiting pages are loaded now. */
   idle(): void
   /** Resolves when all landed pages are loaded or, with `now`, when the running batch is. Returns the failure of a load, if any. */
   drained(now: boolean): Promise<Failure | null>
 }
 
-/** This many waiting pages start a load at once. */
+/** Number of waiting pages that start a load at once. */
 const FULL_LOAD_PAGES = 100
-/** Fewer waiting pages are loaded if they landed this long after the previous load. */
+/** Delay after the previous load before fewer waiting pages are loaded. */
 const MAX_DELAY_MS = 5_000
 
 export function startLoader(
@@ -32,14 +32,14 @@ export function startLoader(
   const { workspaceId, waitingAtStart, hasRows, startedAtMs } = options
   let waiting = waitingAtStart
   let running: Promise<void> | null = null
-  // The time of the newest answer, not the host's clock: a replay on Temporal may apply an event at another time than the first execution
-  // did (ADR 8), and would then start a load that the history does not contain.
+  // Time of the newest answer, not the host's clock. A replay on Temporal may apply an event at another time than the
+  // first execution (ADR 8), and would then start a load that the history does not contain.
   let newestMs = startedAtMs
   // Pages that an earlier run left unloaded are loaded at once.
   let loadedAtMs = hasRows && waitingAtStart === 0 ? startedAtMs : Number.NEGATIVE_INFINITY
   let failure: Failure | null = null
   let stopping = false
-  /** True: even small batches are loaded, until no page is waiting. */
+  /** True to load even small batches, until no page is waiting. */
   let hurry = false
   /** State of the workspace's first conversations. The listing of agents lands before them and is loaded separately. */
   let firstRows: 'expected' | 'landed' | 'loaded' = hasRows ? 'loaded' : 'expected'

@@ -1,6 +1,6 @@
-// Lost leases: the worker that held the lease was given up, but may still be alive and sending requests to the vendor. So the lease counts
-// as held until the lease log shows that it has ended or that its process is dead, or until its deadline and one request's timeout have
-// passed. Then the orchestration recovers the lease's outcome.
+// Lost leases: the lease's worker was given up, but may still be alive and sending requests to the vendor. So the lease
+// counts as held until the lease log shows that it has ended or that its process is dead, or until its deadline and one
+// request's timeout have passed. Then the orchestration recovers the lease's outcome.
 
 import type { Grant } from '../src/core/governor/governor.ts'
 import { unobservedAnswer } from '../src/core/governor/lease-entries.ts'
@@ -11,9 +11,9 @@ export type HeldLease = Pick<Grant, 'lease' | 'deadlineMs'>
 
 export interface LostLeaseHandling {
   host: Pick<Host, 'now' | 'sleepUntil'>
-  /** True for an error which shows only that the holder was lost. */
+  /** True for an error that shows only that the holder was lost. */
   isLost(error: unknown): boolean
-  /** Until when the lease may still be used, ms; null once it can no longer be used. */
+  /** Returns the time until which the lease may still be used, ms; null once it can no longer be used. */
   heldUntil(lease: HeldLease): Promise<number | null>
   /** Recovers the outcome of the lease from the landing and the lease log. */
   recoverLease(input: FetchInput): Promise<LeaseOutcome>
@@ -52,7 +52,7 @@ export async function probeOrRecover(
 const untilOver = ({ host, heldUntil }: LostLeaseHandling, { lease, deadlineMs }: Grant): Promise<void> =>
   waitUntilReleased(host, () => heldUntil({ lease, deadlineMs }))
 
-/** Waits for leases of earlier runs that may still send requests, and publishes until when at the latest. */
+/** Waits for leases of earlier runs that may still send requests, and publishes the latest time of the wait. */
 export async function waitForHolders(
   host: Pick<Host, 'now' | 'sleepUntil' | 'notify'>,
   heldUntil: () => Promise<number | null>,

@@ -7,10 +7,10 @@ import type { ProgressUpdate } from './host.ts'
 import type { Failure, LeaseOutcome, SyncReport } from './steps.ts'
 
 export interface Progress {
-  /** The running sync; null: none. */
+  /** The running sync; null if none. */
   run: string | null
   phase: 'planning' | 'syncing' | 'waiting' | 'idle'
-  /** During planning: until when the sync waits for leases that others hold. */
+  /** During planning: time until which the sync waits for leases that others hold. */
   heldUntilMs: number | null
   paused: boolean
   windows: number
@@ -20,12 +20,12 @@ export interface Progress {
   conversations: number
   requests: number
   sessions: number
-  /** `code`: the failure that paused the run; absent: none did. */
+  /** `code`: the failure that paused the run; omitted if none did. */
   waiting: { untilMs: number; reason: 'paused' | 'hour'; code?: ErrorCode } | null
   failures: Failure[]
   /** Requested syncs that have not begun. */
   queued: number
-  /** Reports of the syncs that ended last, oldest first. */
+  /** Reports of the most recently ended syncs, oldest first. */
   reports: SyncReport[]
 }
 
@@ -54,7 +54,7 @@ export const newProgress = (): Progress => ({
   reports: [],
 })
 
-/** Progress at the start of a sync. `before`: the report that the sync had when it was preempted; null: it was not. */
+/** Returns the progress at the start of a sync. `before`: its report when it was preempted; null if it was not. */
 export const runStarted = (progress: Progress, run: string, before: SyncReport | null): Progress => ({
   ...progress,
   ...NOTHING,
@@ -116,13 +116,13 @@ const PAUSES: Partial<Record<ErrorCode, string>> = {
   API_UNAVAILABLE: 'the vendor fails, or cannot be reached',
 }
 
-/** Why a sync waits, as text for people. */
+/** Returns the reason why a sync waits, as text for people. */
 export const waitReason = ({ reason, code }: Pick<NonNullable<Progress['waiting']>, 'reason' | 'code'>): string =>
   reason === 'hour'
     ? "the hour's requests are spent"
     : ((code && PAUSES[code]) ?? 'the vendor gives no usable answer, or asks for a pause')
 
-/** Progress as text for Temporal's UI, which renders Markdown. */
+/** Returns the progress as text for Temporal's UI, which renders Markdown. */
 export function progressMarkdown(progress: Progress): string {
   const {
     run,
@@ -153,7 +153,7 @@ export interface PlanSummary extends Omit<Plan, 'windows'> {
   windows: { agentId: string; name: string; resumes: boolean }[]
 }
 
-/** Reduces the windows of a plan to agent and name: progress, estimate and ids are left out. */
+/** Reduces the windows of a plan to agent and name; omits progress, estimate and ids. */
 export const planSummary = ({ windows, ...plan }: Plan): PlanSummary => ({
   ...plan,
   windows: windows.map(({ progress: { window }, resumes }) => ({

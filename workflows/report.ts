@@ -60,7 +60,7 @@ function reserveOf({ governor, host, report }: Run): Reserve | null {
   return { sessions: sessionsLeft(quota, options.allowedPacks), share: options.headReserveShare }
 }
 
-/** Adds to the report what the last step (`finish`) has returned. */
+/** Adds the results of the last step (`finish`) to the report. */
 export function addFinished(
   report: SyncReport,
   {
@@ -81,7 +81,7 @@ export function addFinished(
   if (active) report.active = active
   if (unusable) report.unusable = unusable
   if (unverified) report.unverified = unverified
-  // A run that stopped early has counted its windows itself: those of this run may not be loaded yet.
+  // A run that stopped early has counted its windows itself, since they may not be loaded yet.
   if (report.outcome === 'done') report.windowsLeft = Math.max(report.windowsLeft, windowsUnfinished)
   if (quarantined) {
     report.quarantined = quarantined

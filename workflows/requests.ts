@@ -12,9 +12,9 @@ export interface AcceptedRequest {
 /** A requested sync that has not ended. */
 export interface QueuedSync {
   request: SyncRequest
-  /** True if it was requested after its last planning: its new conversations then come before the history of any other sync. */
+  /** True if it was requested after its last planning: its new conversations then precede the history of any other sync. */
   urgent: boolean
-  /** Where the sync stopped when it was preempted; null: it was not. */
+  /** State of the sync when it was preempted; null if it was not. */
   preempted: PreemptedSync | null
 }
 
@@ -25,7 +25,7 @@ export const nextSync = (queue: readonly QueuedSync[]): QueuedSync | undefined =
 /** Maximum number of syncs in the queue. */
 export const QUEUE_LENGTH = 20
 
-/** Starts that differ by less than this count as the same: an age such as `90d` gives a different `sinceMs` with each request. */
+/** Starts that differ by less count as the same, since an age such as `90d` gives another `sinceMs` with each request. */
 const SAME_SINCE_MS = 24 * 60 * 60 * 1_000
 
 const isAboutSame = (a: number | null, b: number | null): boolean =>

@@ -20,7 +20,7 @@ export interface Run {
   failing: number
   /** The last of the failures that `failing` counts; only meaningful while that is above 0. */
   unanswered: Failure | null
-  /** Code of the failure that last paused the run; null: none since the run began in this host. */
+  /** Code of the failure that last paused the run; null if there was none since the run began in this host. */
   pausedBy: ErrorCode | null
   stopped: boolean
   handingOver: boolean
@@ -30,20 +30,20 @@ export interface Run {
   suspects: readonly Suspect[]
   /** Up to two agents whose exports were answered in this run. */
   answered: readonly string[]
-  /** Resolves when a lease ends: loops that wait for quota or for a window then try again. */
+  /** Resolves when a lease ends, so that loops that wait for quota or for a window try again. */
   changed: Deferred
 }
 
 export interface Suspect {
   agentId: string
   failure: Failure
-  /** Number of failures with the same code in a row. */
+  /** Number of consecutive failures with the same code. */
   failures: number
-  /** Another agent's export was answered after the first of these failures: they concern this agent alone. */
+  /** True if another agent's export was answered after the first of these failures, so that they affect only this agent. */
   isAlone: boolean
 }
 
-/** Windows in the planner's order. A window that a loop has worked on goes back behind all others of its kind. */
+/** Windows in the planner's order. A window that a loop has worked on returns to the end of its kind. */
 interface WindowQueue {
   waiting: WindowProgress[]
   /** Windows that loops are working on. */
@@ -51,8 +51,8 @@ interface WindowQueue {
 }
 
 /**
- * Takes the next window, which is then in progress; null if none can be taken. Windows of suspects come last, and those of refused agents only
- * once no other window is in progress: an answer to one may show whether the refusal concerns the agent alone.
+ * Takes the next window, which is then in progress; null if none can be taken. Windows of suspects come last, and those of
+ * refused agents only once no other window is in progress: an answer to one may show whether the refusal affects only the agent.
  */
 export function takeWindow({ queue, governor, host, suspects }: Run): WindowProgress | null {
   const suspectOf = ({ window }: WindowProgress) => suspects.find(({ agentId }) => agentId === window.agentId)
@@ -80,7 +80,7 @@ export function requeueWindow(queue: WindowQueue, progress: WindowProgress): voi
   queue.waiting.splice(last < 0 ? firstPlaceOf(queue, progress) : last + 1, 0, progress)
 }
 
-/** Returns the place for a window if no other of its kind is waiting: before history, which waits for everything else. */
+/** Returns the position for a window if no other of its kind is waiting: before history, which waits for everything else. */
 function firstPlaceOf({ waiting }: WindowQueue, progress: WindowProgress): number {
   const isHistory = (kind: string) => kind === 'tail' || kind === 'full'
   if (isHistory(progress.window.kind)) return waiting.length
@@ -124,7 +124,7 @@ export function newRun(steps: Steps, host: Host, request: SyncRequest, checkpoin
   }
 }
 
-/** Where a preempted sync stopped; its next plan continues from it. Plain JSON. */
+/** The state of a preempted sync, from which its next plan continues. Plain JSON. */
 export interface PreemptedSync extends Pick<GovernorState, 'spent' | 'lost' | 'breaches'> {
   report: SyncReport
   /** The run's limits, including allowances granted while it ran. */
@@ -136,7 +136,7 @@ export function preemptedSync(report: SyncReport, { spent, lost, breaches, optio
   return { report, spent, lost, breaches, limits: { allowedPacks, maxRequests, maxSessions } }
 }
 
-/** Adds to a new plan what the preempted sync has fetched, spent and been allowed. Failures are dropped: what failed is tried again. */
+/** Adds the preempted sync's results, spending and allowances to a new plan. Drops its failures, since failed requests are repeated. */
 export function resumePreempted(planned: Checkpoint, { report, limits, ...spent }: PreemptedSync): Checkpoint {
   const { pages, conversations, windowsDone, agentsGone } = report
   return {
@@ -152,7 +152,7 @@ export function notifyChange(run: Run): void {
   run.changed = newDeferred()
 }
 
-/** Stops the run: no more leases are requested. If called repeatedly, the first outcome is reported. */
+/** Stops the run, so that no more leases are requested. If called repeatedly, the first outcome is reported. */
 export function stop(run: Run, outcome: SyncReport['outcome']): void {
   if (!run.stopped) run.report.outcome = outcome
   run.stopped = true
@@ -166,7 +166,7 @@ export function handOver(run: Run): void {
   notifyChange(run)
 }
 
-/** Adds a failure to the report and publishes it at once. */
+/** Adds a failure to the report and publishes it immediately. */
 export function fail(run: Run, failure: Failure, agentId: string | null): void {
   run.report.failures.push({ ...failure, agentId })
   run.host.notify({ kind: 'failure', failure, agentId })

@@ -1,4 +1,4 @@
-// The Steps port: everything that the orchestration needs from the outside world, as types. Inputs and results are plain JSON:
+// The Steps port: the orchestration's interface to the outside world, as types. Inputs and results are plain JSON:
 // references and counts, never records, never a token.
 import type { ErrorCode, ErrorKind } from '../src/core/errors.ts'
 import type { GovernorState, Grant } from '../src/core/governor/governor.ts'
@@ -14,7 +14,7 @@ import type { Origin, Reserve } from '../src/core/run-record.ts'
 export interface SyncRequest {
   workspaceId: string
   run: string
-  /** Only these agents; empty: all. */
+  /** Only these agents; empty for all. */
   agents: string[]
   sinceMs: number | null
   untilMs: number | null
@@ -22,8 +22,8 @@ export interface SyncRequest {
   /** Conversations of a `selected` sync, by agent. */
   ids: IdsByAgent
   /**
-   * An incremental sync also exports again what was active within this time and whose copy is older than the configured `quiet`. Null: only
-   * what is known to have changed.
+   * Makes an incremental sync also export conversations again that were active within this time and whose copy is older
+   * than the configured `quiet`. Null exports only those that are known to have changed.
    */
   refresh: { ageMs: number } | null
   maxRequests: number | null
@@ -31,47 +31,47 @@ export interface SyncRequest {
   allowedPacks: number
   /** Drops unfinished full exports. */
   dropFull?: boolean
-  /** Names of the API resources to request besides agents and conversations; absent: the configured ones. */
+  /** Names of the API resources to request besides agents and conversations; default: the configured ones. */
   resources?: readonly string[]
-  /** False: stop at the rate limit instead of waiting. */
+  /** False to stop at the rate limit instead of waiting. */
   wait: boolean
-  /** Who requested the sync; absent: a command. */
+  /** Origin of the sync; default: a command. */
   origin?: Origin
   /** True for syncs of watch mode or a schedule: windows that make no progress then back off. */
   unattended?: boolean
-  /** Set when the sync is planned again: conversations refreshed since its first plan are not exported a second time. */
+  /** Set when the sync is planned again, so that conversations refreshed since its first plan are not exported a second time. */
   exporting?: Exporting
-  /** False: refuse to start if the sync needs consent (it may use most of the quota); absent where the host has asked the user. */
+  /** False to refuse the start if the sync needs consent (it may use most of the quota); omitted if the host has asked the user. */
   consented?: boolean
 }
 
-/** When a sync was first planned (`sinceMs`), and when the full export that it continues was planned (`fullMs`). Server's clock, ms. */
+/** First planning of a sync (`sinceMs`), and of the full export that it continues (`fullMs`), ms of the server's clock. */
 export interface Exporting {
   sinceMs: number
   fullMs?: number
 }
 
-/** The result of planning: everything that a run starts from. */
+/** The result of planning, from which a run starts. */
 export interface Prepared {
   plan: Plan
   /** The planned agents, with titles for people. */
   agents: { agentId: string; title: string | null }[]
   governor: GovernorState
-  /** When the run was planned, on the server's clock, ms. */
+  /** Time when the run was planned, on the server's clock, ms. */
   plannedAtMs: number
-  /** Landed pages that are not loaded. */
+  /** Number of landed pages that are not loaded. */
   pagesWaiting: number
   /** True if the workspace has rows already, so that no first rows are awaited. */
   hasRows?: boolean
-  /** How far the vendor's clock is ahead of ours, according to its answers, ms. */
+  /** Lead of the vendor's clock over ours, according to its answers, ms. */
   aheadMs: number
-  /** Why the agents could not be listed; set only where the sync then has nothing to read. */
+  /** Reason why the agents could not be listed; set only if the sync then has nothing to read. */
   failure?: Failure
-  /** Warnings for people, such as a listing of agents that may be cut off; absent: none. */
+  /** Warnings for people, such as a listing of agents that may be cut off; omitted for none. */
   warnings?: string[]
-  /** Set where agents are left out, or may be. */
+  /** Set if agents are or may be left out. */
   agentsLeftOut?: true
-  /** The first known gaps; absent: none. */
+  /** The first known gaps; omitted for none. */
   gaps?: Gap[]
 }
 
@@ -79,7 +79,7 @@ export interface RunRef extends Pick<SyncRequest, 'workspaceId' | 'run' | 'resou
 
 /** The landing that a run was planned from. */
 export interface PlannedFrom {
-  /** Its id: a worker whose landing has another one refuses. Absent before the run is planned, and where one process does everything. */
+  /** Id of the landing: a worker with another landing refuses. Omitted before the run is planned, and if one process does everything. */
   landingId?: string
 }
 
@@ -87,7 +87,7 @@ export interface FetchInput {
   request: RunRef
   progress: WindowProgress
   grant: Grant
-  /** How far the vendor's clock is ahead of ours, as measured during planning, ms; absent where the same process planned. */
+  /** Lead of the vendor's clock over ours, as measured during planning, ms; omitted if the same process planned. */
   aheadMs?: number
 }
 
@@ -129,9 +129,9 @@ export interface LoadOutcome {
 
 /** The outcome of one drain of the spool. */
 export interface DrainOutcome {
-  /** New events. */
+  /** Number of new events. */
   events: number
-  /** Events that were read, including known ones. */
+  /** Number of events that were read, including known ones. */
   taken: number
   /** Number of sealed segments that are still to be drained. */
   waiting: number
@@ -141,7 +141,7 @@ export interface DrainOutcome {
 export interface IngestSteps {
   /** Applies sealed segments, as many as fit into one step. */
   drain(input: { workspaceId: string }): Promise<DrainOutcome>
-  /** Why events have not reached the tables since the last complete drain; null if they do. */
+  /** Returns why events have not reached the tables since the last complete drain; null if they have. */
   failing(): { code: string; what: string; hint: string | null; nextMs: number } | null
 }
 
@@ -157,31 +157,31 @@ export interface SyncReport {
   windowsLeft: number
   /** Number of pages that billed more sessions than their lease had left. */
   breaches: number
-  /** Answers that failed or never arrived completely, and sessions that they may have billed; not part of `sessions`. */
+  /** Number of answers that failed or never arrived; `sessions` excludes the sessions that they may have billed. */
   lostAnswers: number
   lostSessions: number
   agentsGone: string[]
-  /** Records and events that could not be loaded, since the previous run; absent: none. */
+  /** Number of records and events that could not be loaded, since the previous run; omitted for none. */
   quarantined?: number
-  /** Webhook events that receivers have refused, since the previous run; absent: none. */
+  /** Number of webhook events that receivers have refused, since the previous run; omitted for none. */
   webhooksRefused?: number
-  /** Set where history waits although sessions are left, because they are reserved for new conversations. */
+  /** Set if history waits although sessions are left, because they are reserved for new conversations. */
   reserve?: Reserve
-  /** The vendor's last failure, if no answer came after it and the run ended before it gave up. */
+  /** The vendor's last failure, if no answer followed it and the run ended before it gave up. */
   unanswered?: Failure
-  /** Set where new conversations are left unread, too. */
+  /** Set if new conversations are left unread, too. */
   newLeft?: true
-  /** Warnings for people; absent: none. */
+  /** Warnings for people; omitted for none. */
   warnings?: string[]
-  /** Set where agents were left out, or may have been. */
+  /** Set if agents were or may have been left out. */
   agentsLeftOut?: true
-  /** Number of conversations whose first export waits; absent: none. */
+  /** Number of conversations whose first export waits; omitted for none. */
   active?: number
-  /** Number of conversation records in the quarantine; absent: none. */
+  /** Number of conversation records in the quarantine; omitted for none. */
   unusable?: number
-  /** The first gaps that are known at the end; absent: none. */
+  /** The first gaps that are known at the end; omitted for none. */
   gaps?: Gap[]
-  /** Ranges in which pages may have shifted while they were read, and that are not read again yet; absent: none. */
+  /** Ranges in which pages may have shifted during reading, and that have not been read again yet; omitted for none. */
   unverified?: ReadRange[]
   /** Failures that ended a window or the run; the first one is shown. */
   failures: (Failure & { agentId: string | null })[]
@@ -189,27 +189,27 @@ export interface SyncReport {
 
 /** Facts that are known only when a run has ended. */
 export interface Finished {
-  /** Records and events that were quarantined since the previous run. */
+  /** Number of records and events that were quarantined since the previous run. */
   quarantined: number
-  /** Webhook events that were refused since the previous run. */
+  /** Number of webhook events that were refused since the previous run. */
   refused: number
-  /** Set where organizations or teams could not be listed: the failure. */
+  /** The failure, if organizations or teams could not be listed. */
   unnamed?: Failure
-  /** Set where the compaction or expiry of files failed: nothing of the sync depends on it. */
+  /** The failure, if the compaction or expiry of files failed; the sync does not depend on it. */
   upkeep?: Failure
-  /** Checks of the tables that have begun to fail; absent: none. */
+  /** Checks of the tables that now fail and did not before; omitted for none. */
   checks?: FailedCheck[]
-  /** Names of the user's models that have begun to fail; absent: none. */
+  /** Names of the user's models that now fail and did not before; omitted for none. */
   models?: string[]
   /** Number of windows that a sync without flags continues. */
   windowsUnfinished: number
-  /** The first ranges that are not verified; absent: none. */
+  /** The first ranges that are not verified; omitted for none. */
   unverified?: ReadRange[]
   /** Number of conversations whose first export waits until they are quiet. */
   active?: number
   /** Number of conversation records in the quarantine. */
   unusable?: number
-  /** The first known gaps; absent: none. */
+  /** The first known gaps; omitted for none. */
   gaps?: Gap[]
 }
 
@@ -222,12 +222,12 @@ export interface FailedCheck {
 export interface Steps {
   /** Lists agents, reads landing and lease log, and plans. */
   prepare(request: SyncRequest): Promise<Prepared>
-  /** Starts at the window's frontier and makes at most the granted requests; each page is durable before the next request. */
+  /** Starts at the window's frontier and makes at most the granted requests. Each page is durable before the next request. */
   fetchPages(input: FetchInput): Promise<LeaseOutcome>
-  /** Requests a window that can contain nothing: the answer reports usage and bills nothing. */
+  /** Requests an empty window: the answer reports usage and bills nothing. */
   probe(input: ProbeInput): Promise<LeaseAnswers>
-  /** Loads one batch: the oldest landed pages that are not loaded. */
+  /** Loads one batch of the oldest landed pages that are not loaded. */
   load(input: { workspaceId: string }): Promise<LoadOutcome>
-  /** Ends the run with this report, and returns additions to the report; nothing where the user has declined the plan. */
+  /** Ends the run with this report, and returns additions to the report; nothing if the user has declined the plan. */
   finish(input: { request: RunRef; report: SyncReport }): Promise<Finished | undefined>
 }

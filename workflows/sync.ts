@@ -71,7 +71,7 @@ export async function continueSync(
       }),
     ),
   )
-  // Recorded with the run, and thrown below.
+  // The error is recorded with the run, and thrown below.
   for (const loop of loops) {
     const failure = loop.status === 'rejected' ? failureOf(loop.reason) : null
     if (failure) run.report.failures.push({ ...failure, agentId: null })

@@ -1,5 +1,5 @@
-// The window loop: takes a window from the queue, asks the governor for a lease, reads as many pages as the lease permits, puts the window
-// back. Several loops run at the same time on one queue and one governor.
+// The window loop: takes a window from the queue, requests a lease from the governor, reads as many pages as the lease
+// permits, and puts the window back. Several loops run concurrently on one queue and one governor.
 import { isUrgent, requestsInShare } from '../src/core/governor/fair-share.ts'
 import { type Decision, type Grant, govern, requestLease } from '../src/core/governor/governor.ts'
 import { otherEnd } from '../src/core/planning/gaps.ts'
@@ -54,7 +54,7 @@ async function workOn(run: Run, progress: WindowProgress): Promise<void> {
   stop(run, 'preempted')
 }
 
-/** True if other work comes before this window; never for windows of named conversations, which are read to the end. */
+/** True if other work precedes this window; never for windows of named conversations, which are read to the end. */
 const mustYield = ({ host }: Run, { window }: WindowProgress): boolean =>
   window.kind !== 'selected' && host.shouldYield?.() === true
 
@@ -68,7 +68,7 @@ function leaseFor(run: Run, progress: WindowProgress): Decision {
   return decide(run, { agentId, kind, wants, limit: progress.limit, ...byId })
 }
 
-/** Leases grow with the pages read: first rows arrive soon, and empty windows lease little. On Temporal a lease costs 70 to 90 ms. */
+/** Leases grow with the pages read: first rows arrive soon, and empty windows lease little. On Temporal each costs 70 to 90 ms. */
 const requestsWanted = ({ pages }: WindowProgress): number => Math.min(MAX_LEASE_REQUESTS, Math.max(1, 2 * pages))
 
 function decide(run: Run, asked: Omit<Parameters<typeof requestLease>[1], 'lease'>): Decision {
@@ -104,7 +104,7 @@ async function fetchPages(run: Run, progress: WindowProgress, grant: Grant): Pro
   if (rest) requeueWindow(run.queue, rest)
 }
 
-/** Requests an empty window of an agent that was answered in this run: refused too, it shows that refusals concern the account. */
+/** Requests an empty window of an agent that was answered in this run. If it is refused too, the refusals affect the account. */
 async function askAnswered(run: Run): Promise<void> {
   const agentId = run.answered[0]!
   const decision = decide(run, { agentId, kind: 'probe', wants: 1 })
@@ -160,8 +160,8 @@ async function wait(run: Run, progress: WindowProgress, decision: Extract<Decisi
 }
 
 /**
- * Handles a window for whose kind no sessions are left, according to the last usage report. If the report is an hour old, a new period may
- * have begun, so the vendor is probed. Otherwise the window is left to a later sync: no run sleeps until a period ends.
+ * Handles a window if no sessions are left for its kind, according to the last usage report. If the report is an hour old, a new
+ * period may have begun, so the vendor is probed. Otherwise the window is left to a later sync: no run sleeps until a period ends.
  */
 async function quotaSpent(run: Run, progress: WindowProgress): Promise<void> {
   const { quota, probes, options } = run.governor

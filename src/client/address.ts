@@ -1,11 +1,11 @@
-// The target of a request, in the form that is sent and in the form that errors show, which contains no cursor and no list of ids.
+// The target of a request: as sent, and as errors show it, without cursor and list of ids.
 
 import type { PageRequest, Resource } from '../catalog/resources/resource.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
 export interface ApiAddress {
   origin: string
-  /** Path before `/v3`: empty, or `/some/path`. */
+  /** Path before `/v3`: empty, or such as `/some/path`. */
   prefix: string
 }
 
@@ -23,7 +23,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface Target<M extends Method = Method> {
   method: M
-  /** JSON; absent: the request has no body. */
+  /** Body as JSON; omitted if the request has none. */
   body?: string
   /** Path and query as sent. */
   sent: string
@@ -39,14 +39,14 @@ export type ReadTarget = Target<'GET'>
 
 /**
  * Parses the base URL: with or without a trailing slash, a path prefix, or `/v3` itself.
- * @throws ConvohouseError CONFIG_INVALID when it is not an http(s) URL, or carries a user, a query or a fragment
+ * @throws ConvohouseError CONFIG_INVALID if it is not an http(s) URL, or contains a user, a query or a fragment
  */
 export function readApiAddress(apiUrl: string): ApiAddress {
   const url = URL.canParse(apiUrl) ? new URL(apiUrl) : undefined
   const plain = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
   if (!plain) {
     throw new ConvohouseError('CONFIG_INVALID', {
-      // The URL is not quoted: if it names a user, it may contain a password.
+      // The URL is not quoted, since it may contain a user's password.
       what: 'The API address is not a plain http or https URL',
       hint: 'Give the base URL alone, such as https://api.example.com, without user, query or fragment.',
     })
@@ -59,8 +59,8 @@ export function readApiAddress(apiUrl: string): ApiAddress {
 export const exportPath = (agentId: string): string => `/v3/agents/${encodeURIComponent(agentId)}/convos/export`
 
 /**
- * Target of an export (section 4.12).
- * @throws ConvohouseError AGENT_UNKNOWN or FLAG_INVALID for an id that the address cannot carry
+ * Returns the target of an export (section 4.12).
+ * @throws ConvohouseError AGENT_UNKNOWN or FLAG_INVALID for an id that the address cannot contain
  */
 export function exportTarget(input: { address: ApiAddress; agentId: string; query: ExportQuery }): ReadTarget {
   const { agentId, query } = input
@@ -75,13 +75,13 @@ export function exportTarget(input: { address: ApiAddress; agentId: string; quer
   return { ...compose('GET', path, parameters), agentId }
 }
 
-/** The ids in the path of a request for a resource: the workspace's, and those of the other placeholders in their order. */
+/** Ids in the path of a request for a resource: the workspace's, and those of the other placeholders in their order. */
 export interface PathIds {
   workspaceId: string
   ids?: readonly string[] | undefined
 }
 
-/** Path of a request for a resource, below the API's prefix. @throws the same as `resourceTarget` */
+/** Returns the path of a request for a resource, below the API's prefix. @throws as `resourceTarget` */
 export function resourcePath({ path }: Resource, { workspaceId, ids = [] }: PathIds): string {
   const left = [...ids]
   return path.replace(PLACEHOLDER, (_, placeholder: string) =>
@@ -90,8 +90,8 @@ export function resourcePath({ path }: Resource, { workspaceId, ids = [] }: Path
 }
 
 /**
- * Target of a request for a resource, with the parameters of `query`.
- * @throws ConvohouseError AGENT_UNKNOWN or FLAG_INVALID for an id that the address cannot carry
+ * Returns the target of a request for a resource, with the parameters of `query`.
+ * @throws ConvohouseError AGENT_UNKNOWN or FLAG_INVALID for an id that the address cannot contain
  */
 export function resourceTarget(
   input: PathIds & { address: ApiAddress; resource: Resource; query: ResourceQuery },
@@ -104,15 +104,15 @@ export function resourceTarget(
 
 type ResourceQuery = Readonly<Record<string, string | number>>
 
-/** Query of a request for a resource; without `page`, a listing is requested without parameters. */
+/** Returns the query of a request for a resource; without `page`, a listing is requested without parameters. */
 export const resourceQuery = ({ paging }: Resource, page?: PageRequest): ResourceQuery =>
   typeof paging === 'function' && page ? paging(page) : {}
 
 const PLACEHOLDER = /\{(\w+)Id\}/g
 
 /**
- * True for an id that can be a path segment. Excludes `.`, `..`, the empty id and lone surrogates, which no URL can carry, and NUL, which
- * DuckDB cannot cast.
+ * True for an id that can be a path segment. Excludes `.`, `..`, the empty id and lone surrogates, which no URL can
+ * contain, and NUL, which DuckDB cannot cast.
  */
 export const isSegment = (id: string): boolean =>
   id !== '' && id !== '.' && id !== '..' && id.isWellFormed() && !id.includes('\0')
@@ -155,7 +155,7 @@ export function selection(ids: readonly string[]): Parameter {
   }
 }
 
-/** Encodes an id as a path segment. `of`: the kind of id, which the path's placeholder names. */
+/** Encodes an id as a path segment. `of`: the kind of id, named by the path's placeholder. */
 function encodeSegment(id: string, of: string): string {
   requireSegment(id, of)
   return encodeURIComponent(id)

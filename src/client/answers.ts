@@ -19,7 +19,7 @@ import { pageWithoutToken } from './redaction/token-mask.ts'
 
 export interface ExportAnswer {
   exchange: Exchange
-  /** True if some bytes of the body are not UTF-8: parsed texts have U+FFFD in their place; `exchange.body` is unchanged. */
+  /** True if some bytes of the body are not UTF-8. Parsed texts have U+FFFD in their place; `exchange.body` is unchanged. */
   invalidUtf8: boolean
   /** True if the envelope, apart from the records, is nested too deeply for DuckDB. */
   isTooDeepAround: boolean
@@ -29,7 +29,7 @@ export interface ExportAnswer {
 /** An answer without its body, which may contain secrets. */
 interface RedactedAnswer<Envelope> {
   receipt: Receipt
-  /** The complete answer without its secrets, ready to land; to be written with `writeExactly`. */
+  /** The complete answer without its secrets, ready to land with `writeExactly`. */
   parsed: unknown
   droppedPaths: string[]
   envelope: Envelope
@@ -59,7 +59,7 @@ function exactValue(body: Buffer): unknown {
   }
 }
 
-/** A 404 with the vendor's error body (section 7) answers a request by id; a 404 of a proxy or a wrong address is an error. */
+/** Reads an answer by id. A 404 with the vendor's error body (section 7) counts; a 404 of a proxy or a wrong address throws. */
 export function readResourceAnswer(
   { resource, ids }: { resource: Resource; ids: readonly string[] },
   sent: Sent,
@@ -93,7 +93,7 @@ function redacted<E>(
   return { receipt: receiptOf(exchange), parsed: prepare(value), droppedPaths, envelope }
 }
 
-/** Returns the JSON of an answer that `check` accepts, with its secrets but for the token. */
+/** Returns the JSON of an answer that `check` accepts. It contains secrets, but not the token. */
 export function readJsonAnswer(sent: Sent, asked: RequestContext, check: (parsed: unknown) => void): unknown {
   const exchange = requireComplete(sent, asked)
   const { value } = requireJson(exchange, asked)

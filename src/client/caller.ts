@@ -1,5 +1,5 @@
-// Makes requests of a client to the vendor's API: attempts, retries of transient failures, typed errors. A 429 is not retried here: the
-// governor decides when to send again.
+// Sends a client's requests to the vendor's API: attempts, retries of transient failures, typed errors. A 429 is not
+// retried here, since the governor decides when to send again.
 
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleepFor } from 'node:timers/promises'
@@ -15,20 +15,20 @@ export interface VendorClientOptions {
   apiUrl: string
   /** The token itself, not the name of its variable or file. */
   token: string
-  /** Reads the token's source again after a 401; absent: the token never changes. */
+  /** Reads the token's source again after a 401; omitted if the token never changes. */
   rereadToken?: () => string
-  /** Timeout of the headers, and again of the body. Default: 60 s. */
+  /** Timeout for the headers, and again for the body. Default: 60 s. */
   timeoutMs?: number
   /** Default: 4. */
   maxAttempts?: number
-  /** Concurrent requests; further ones wait. Default: 16. */
+  /** Maximum number of concurrent requests; further ones wait. Default: 16. */
   connections?: number
   /** Default: 256 MB. */
   maxBodyBytes?: number
   random?: () => number
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
   now?: () => number
-  /** Sends the requests instead of HTTP connections of its own: the token is then the transport's concern. */
+  /** Sends the requests instead of HTTP connections; the transport must then handle the token itself. */
   transport?: Transport
 }
 
@@ -47,7 +47,7 @@ interface Call<T> {
   attempts?: AttemptObserver
 }
 
-/** `Accepted`: the requests that it makes. */
+/** Makes requests of the type `Accepted`. */
 export interface Caller<Accepted extends Target = Target> {
   readonly address: ApiAddress
   /** @throws VendorError */
@@ -78,13 +78,13 @@ export function createCaller(options: VendorClientOptions): Caller {
     sleep: options.sleep ?? ((ms, signal) => sleepFor(ms, undefined, signal && { signal })),
     slots: new Slots(connections),
   }
-  /** True if another token than the refused one is known, or is in the token's source. */
+  /** True if a token other than the refused one is known, or is in the token's source. */
   function isRenewed(refused: string): boolean {
     try {
       const read = requireToken(options.rereadToken!())
       if (read !== tokens[0]) tokens = [read, ...tokens.slice(0, 1)]
     } catch {
-      // A source that cannot be read at the moment has no other token.
+      // A source that cannot be read now has no other token.
     }
     return tokens[0] !== refused
   }

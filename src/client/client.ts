@@ -13,39 +13,39 @@ interface ExportRequest {
   agentId: string
   query: ExportQuery
   signal?: AbortSignal
-  /** Consulted before and notified after each attempt, because every attempt may cost quota. */
+  /** Consulted before each attempt and notified after it, because every attempt may cost quota. */
   attempts?: AttemptObserver
 }
 
 interface ResourceRequest {
   resource: Resource
   workspaceId: string
-  /** The ids to request, one for each placeholder of the resource's path but that of the workspace. */
+  /** Ids to request, one for each placeholder of the resource's path except the workspace's. */
   ids?: readonly string[]
   /** The page of a paged listing; counts from 1. */
   page?: number
   /** Page size. Default: the resource's, or 100. */
   limit?: number
-  /** Where a listing without numbered pages continues. */
+  /** Position at which a listing without numbered pages continues. */
   cursor?: number | undefined
   signal?: AbortSignal
 }
 
 /**
- * An answer with its query, as sent. `isPaged`: false if the vendor refused every parameter, so that no other page can be requested.
+ * An answer with its query, as sent. `isPaged` is false if the vendor refused every parameter, so that there is no other page.
  */
 export type Paged<Answer> = Answer & { isPaged: boolean; query: Readonly<Record<string, string>> }
 
 /**
  * All methods throw VendorError: API_UNAUTHORIZED, API_FORBIDDEN, API_NOT_FOUND, API_BAD_REQUEST, API_PROTOCOL and API_RATE_LIMITED
- * at once; API_UNAVAILABLE, API_TIMEOUT and API_NOT_JSON after the last attempt; INTERRUPTED when the signal fires; HOUR_SPENT when not
- * even the first attempt was allowed. `facts` contain `path`, `agentId` and `attempts`; after an answer also `status`, `retryAfterMs`,
- * `serverDateMs` and `vendorCode`; and for a body that is not JSON also `bodyBytes`, `bodySha256` and `contentType`.
+ * at once; API_UNAVAILABLE, API_TIMEOUT and API_NOT_JSON after the last attempt; INTERRUPTED when the signal fires; HOUR_SPENT if
+ * not even the first attempt was allowed. `facts` contain `path`, `agentId` and `attempts`; after an answer also `status`,
+ * `retryAfterMs`, `serverDateMs` and `vendorCode`; and for a body that is not JSON also `bodyBytes`, `bodySha256` and `contentType`.
  */
 export interface VendorClient {
-  /** One page, or one selection, of an agent's conversations (section 4.12). */
+  /** Exports one page, or one selection, of an agent's conversations (section 4.12). */
   exportConversations(request: ExportRequest): Promise<ExportAnswer>
-  /** One answer, or one page, of a declared resource, without its secrets. */
+  /** Requests one answer, or one page, of a declared resource, without its secrets. */
   resource(request: ResourceRequest): Promise<Paged<ResourceAnswer>>
   /** Waits for running requests; requests made later throw INTERRUPTED. May be called repeatedly. */
   close(): Promise<void>

@@ -1,5 +1,5 @@
-// Compares the query with the vendor's echo of it (section 2.11). Where they differ, the vendor answered another query, and a record that is
-// missing from the answer may still exist.
+// Compares the query with the vendor's echo of it (section 2.11). If they differ, the vendor answered another query,
+// and a record that is missing from the answer may still exist.
 import { readTime } from '../core/time.ts'
 import type { ExportQuery } from './address.ts'
 
@@ -14,7 +14,7 @@ function secondOf(value: unknown): number | null {
   return Number.isNaN(read) ? null : Math.floor(read / 1_000)
 }
 
-/** True for the same second. `later`: by how many seconds the echo may be later, because the vendor may round up. */
+/** True for the same second. `later`: maximum number of seconds by which the echo may be later, because the vendor may round up. */
 function isSameTime(asked: number | undefined, echoed: unknown, later = 0): boolean {
   if (echoed == null || (asked !== undefined && Number(echoed) === asked)) return true
   const second = secondOf(echoed)

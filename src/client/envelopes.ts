@@ -1,6 +1,6 @@
-// Reads the envelopes of answers tolerantly, as the notes on the API require: unknown keys are ignored, paging may be flat (section 4.12) or
-// under `paging` (2.11), and missing fields are null. Only `data` and the sign of further pages are required. Messages name fields, never
-// values.
+// Reads the envelopes of answers tolerantly, as the notes on the API require: unknown keys are ignored, paging may be
+// flat (section 4.12) or under `paging` (2.11), and missing fields are null. Only `data` and a sign of further pages
+// are required. Messages name fields, never values.
 
 import { z } from 'zod'
 import type { Resource } from '../catalog/resources/resource.ts'
@@ -18,7 +18,7 @@ import type { EchoedQuery } from './echo.ts'
 export interface ExportEnvelope {
   data: unknown[]
   hasMore: boolean
-  /** May be null even where `hasMore` is true; the caller decides whether that is an error. */
+  /** May be null even if `hasMore` is true; the caller decides whether that is an error. */
   nextCursor: string | null
   limit?: number
   /** Conversations scanned, including those skipped because no person has written in them. */
@@ -38,10 +38,10 @@ interface ErrorEnvelope {
   issues: string[]
 }
 
-/** A count, given as a number or as text; null for anything else. */
+/** Parses a count given as a number or as text; null for anything else. */
 const count = z.preprocess(parseCount, z.number().nullable()).catch(null)
 const text = z.string().nullable().catch(null)
-/** An id or a key, given as text or as a number. */
+/** Parses an id or a key given as text or as a number. */
 const name = z.union([z.string(), z.int().transform(String)])
 
 const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
@@ -49,11 +49,11 @@ const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ...[false, 'false', 0, '0'].map(no => [no, false] as const),
 ])
 
-/** A boolean, also if given as text or as a number; undefined for anything else. */
+/** Returns a boolean, even if given as text or as a number; undefined for anything else. */
 const flagOf = (value: unknown): boolean | undefined =>
   FLAGS.get(typeof value === 'string' ? value.trim().toLowerCase() : value)
 
-/** `hasMore` in answers that need not contain it; null if absent. */
+/** Parses `hasMore` in answers that may omit it; null if omitted. */
 const flagIfAny = z.preprocess(value => flagOf(value) ?? null, z.boolean().nullable()).catch(null)
 
 /** Fields that mark the end of a listing, beside the list or under `paging`. */
@@ -112,7 +112,7 @@ const errorEnvelope = z.looseObject({
 
 /**
  * Reads the answer of an export (sections 4.12 and 2.11). `selected`: ids were requested, so the answer may lack paging.
- * @throws ConvohouseError API_PROTOCOL, naming the field that is missing or of another type
+ * @throws ConvohouseError API_PROTOCOL, naming a field that is missing or has another type
  */
 export function readExportEnvelope(parsed: unknown, { selected = false } = {}): ExportEnvelope {
   const flat = parseOrFault(exportEnvelope, parsed, 'export')
@@ -155,7 +155,7 @@ export function isVendorsError(parsed: unknown): boolean {
   return isText(message) && isText(code) && (issues == null || Array.isArray(issues))
 }
 
-/** @throws ConvohouseError API_PROTOCOL, naming the field that is missing or of another type */
+/** @throws ConvohouseError API_PROTOCOL, naming a field that is missing or has another type */
 export function parseOrFault<T extends z.ZodType>(schema: T, parsed: unknown, answer: string): z.output<T> {
   const result = schema.safeParse(parsed)
   if (result.success) return result.data
@@ -176,11 +176,11 @@ interface ListedRecord {
   record: Record<string, unknown>
 }
 
-/** What one page tells about its listing. */
+/** Facts from one page about its listing. */
 export interface ListedPage {
   /** Ids in the page's part of the paged list. */
   ids: readonly string[]
-  /** Ids that every page may repeat in a second list: starred agents. */
+  /** Ids in a second list, which every page may repeat: starred agents. */
   besides: readonly string[]
   /** Number of entries without an id. */
   unidentified: number
@@ -191,18 +191,18 @@ export interface ListedPage {
 
 /** The answer to a request for a declared resource. */
 export interface ResourceEnvelope extends ListedPage {
-  /** Records that have an id, in the order of the answer; several lists are united by id. */
+  /** Records with an id, in the order of the answer; several lists are united by id. */
   records: ListedRecord[]
 }
 
 const list = z.array(z.unknown())
 
-/** @throws ConvohouseError API_PROTOCOL where the answer has no records in the place that the resource declares */
+/** @throws ConvohouseError API_PROTOCOL if the answer has no records at the place that the resource declares */
 export function readResourceEnvelope(resource: Resource, parsed: unknown): ResourceEnvelope {
   return resource.paging === 'record' ? readRecord(resource, parsed) : readLists(resource, parsed)
 }
 
-/** Records of a list that have an id, which may be a number. */
+/** Returns the records of a list that have an id, which may be a number. */
 function identified(entries: readonly unknown[], { record: { id } }: Resource): ListedRecord[] {
   const schema = z.looseObject({ [id.key]: name.refine(value => value !== '') })
   return entries.flatMap(entry => {

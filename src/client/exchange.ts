@@ -20,11 +20,11 @@ export interface Receipt {
 export interface Exchange extends Receipt {
   /** The body, byte for byte except for masked tokens. */
   body: Buffer
-  /** Number of masked occurrences of the token; absent where there are none. */
+  /** Number of masked occurrences of the token; omitted if there are none. */
   tokensMasked?: number
 }
 
-/** The receipt alone, for answers whose body may contain secrets. */
+/** Returns the response without its body, which may contain secrets. */
 export function receiptOf({ body: _bytes, ...receipt }: Exchange): Receipt {
   return receipt
 }
@@ -39,8 +39,8 @@ export function readServerDate(header: string | undefined): number | null {
 }
 
 /**
- * `Retry-After` in ms from now, at most an hour: seconds, or an HTTP date, measured against the vendor's clock where known, since ours
- * may be off. A past date is no wait. Null where the header is absent or unreadable.
+ * Parses `Retry-After` to ms from now, at most an hour: seconds, or an HTTP date, measured against the vendor's clock
+ * if known, since ours may be off. A past date means no wait. Null if the header is missing or unreadable.
  */
 export function readRetryAfter(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null

@@ -1,5 +1,5 @@
-// Builds the error of a failed request: what happened, where, and a hint. The vendor's message is included redacted and truncated; the
-// body, the token and messages of libraries are never included.
+// Builds the error of a failed request: what happened, where, and a hint. Includes the vendor's message redacted and
+// truncated, but never the body, the token and messages of libraries.
 
 import { createHash } from 'node:crypto'
 import { ConvohouseError, type ErrorCode, type ErrorParts, isCode } from '../core/errors.ts'
@@ -44,17 +44,17 @@ export interface RequestContext {
   timeoutMs: number
   /** Counts from 1. */
   attempt: number
-  /** The token in use and the one before it: answers may echo either. */
+  /** The current token and the previous one: answers may echo either. */
   tokens: readonly string[]
-  /** False if the body may contain secrets: then no error contains it. */
+  /** False if the body may contain secrets, so that no error may contain it. */
   keepsBody: boolean
-  /** Hints in place of those below, for requests that may have reached the vendor. */
+  /** Hints that replace those below, for requests that may have reached the vendor. */
   hints?: Partial<Record<VendorCode, string>>
 }
 
 const VENDOR_TEXT_CHARS = 200
 const MOST_ISSUES = 100
-/** Of a longer text, the rest is never shown. */
+/** The rest of a longer text is never shown. */
 const READ_CHARS = 4_096
 
 const HINTS = {
@@ -165,9 +165,9 @@ export function notAllowed(asked: RequestContext): VendorError {
 }
 
 interface FaultParts {
-  /** The words that follow the request in the message. */
+  /** Words after the request in the message. */
   words?: string
-  /** The complete message, in place of the request and `words`. */
+  /** The complete message, instead of the request and `words`. */
   what?: string
   hint?: string
   exchange?: Exchange
@@ -211,13 +211,13 @@ function answerFacts(exchange: Exchange, tokens: readonly string[]): Record<stri
   }
 }
 
-/** Facts that identify a body that is not JSON, without quoting the body. */
+/** Returns facts that identify a body that is not JSON, without quoting the body. */
 function unreadableFacts({ body, contentType }: Exchange, tokens: readonly string[]): Record<string, string | number> {
   const sha256 = createHash('sha256').update(body).digest('hex')
   return { bodyBytes: body.length, bodySha256: sha256, contentType: clean(contentType ?? 'none', tokens) }
 }
 
-/** The vendor's message without token, secrets and control characters (a terminal would obey them), truncated. */
+/** Returns the vendor's message without token, secrets and control characters (which a terminal would obey), truncated. */
 function clean(text: string, tokens: readonly string[]): string {
   const shown = withoutSecretsInMessage(textWithoutToken(text, tokens).slice(0, READ_CHARS))
     .replace(/[\p{Cc}\s]+/gu, ' ')
@@ -246,7 +246,7 @@ function codeOfStatus(status: number): VendorCode {
   return STATUS_CODES[status] ?? (status >= 400 ? 'API_BAD_REQUEST' : 'API_PROTOCOL')
 }
 
-// Connections that failed, by error code.
+// A failed connection, by error code.
 
 interface ConnectionFailure {
   /** Completes the sentence after the host name: `refused the connection`. */
@@ -297,7 +297,7 @@ const TROUBLES: Record<string, ConnectionFailure> = {
   UND_ERR_SOCKET: cutOff,
 }
 
-/** `reason`: error code, such as ECONNREFUSED. */
+/** Describes a failed connection. `reason`: error code, such as ECONNREFUSED. */
 function describeConnectionFailure(reason: string): ConnectionFailure {
   const known = TROUBLES[reason]
   if (known) return known

@@ -1,12 +1,12 @@
-// Reads a listing to its end. The API document does not say how listings are paged or how the last page is marked (notes on the API, "Other
-// endpoints"), so a listing counts as complete only with evidence:
+// Reads a listing to its end. The API document does not say how listings are paged or how the last page is marked
+// (notes on the API, "Other endpoints"), so a listing counts as complete only with evidence:
 //
-//   hasMore: false, and no more in `total`         ended, complete
-//   an empty page, and nothing that promises more  ended, complete
-//   a list that is documented without pages        ended, complete unless `total` or `hasMore` says otherwise
-//   a page without anything new                    ended; complete only where `total` says so
-//   parameters refused, so there is one page       ended; complete only where `total` or `hasMore: false` says so
-//   a page that fails, or pages without end        ended, cut off
+//   hasMore: false, and no more in `total` ended, complete
+//   an empty page, and nothing that promises more ended, complete
+//   a list that is documented without pages ended, complete unless `total` or `hasMore` says otherwise
+//   a page without anything new ended; complete only if `total` says so
+//   parameters refused, so there is one page ended; complete only if `total` or `hasMore: false` says so
+//   a page that fails, or pages without end ended, cut off
 //
 // Paging always ends: it stops after a few pages without a new entry, and after a maximum of pages.
 
@@ -14,7 +14,7 @@ import type { ConvohouseError } from '../core/errors.ts'
 import type { ListedPage } from './envelopes.ts'
 import { VendorError } from './faults.ts'
 
-/** Why a listing may be incomplete. `issue` is the same text for all listings cut off for that reason; `detail` adds the numbers. */
+/** Reason why a listing may be incomplete. `issue` is the same text for all listings of that reason; `detail` has numbers. */
 export interface CutOff {
   issue: string
   detail: string
@@ -23,13 +23,13 @@ export interface CutOff {
 export interface Listing<A> {
   /** The first page and all later pages with new entries, each with its page number. */
   pages: { answer: A; number: number }[]
-  /** Null where the listing is known to be complete: only then is a record that it lacks known to be gone. */
+  /** Null if the listing is known to be complete: only then is a record that it lacks known to be gone. */
   cutOff: CutOff | null
-  /** Why entries may be missing from a listing that was read to its end; the same text for all listings. */
+  /** Reason why entries may be missing from a listing that was read to its end; the same text for all listings. */
   gap?: string
 }
 
-/** Protects against a vendor that pages without end. */
+/** Protects against a vendor with endless pages. */
 const MAX_PAGES = 1_000
 
 /** Maximum number of consecutive pages without a new entry while the vendor reports more entries. */
@@ -45,7 +45,7 @@ interface Seen {
 
 /** Adds a page's entries to those seen. True if the page lists an id that no earlier page has listed. */
 function takePage(seen: Seen, { ids, besides, unidentified }: ListedPage): boolean {
-  // An agent that an earlier page contained only as starred is new to the paged list, so this page makes progress.
+  // Agents that an earlier page contained only as starred are new to the paged list, so this page makes progress.
   const isNew = ids.some(id => !seen.listed.has(id)) || besides.some(id => !seen.all.has(id))
   for (const id of ids) seen.listed.add(id)
   for (const id of [...ids, ...besides]) seen.all.add(id)
@@ -73,14 +73,14 @@ function cutOffOf(end: End, { total, hasMore }: ListedPage, { listed, all, unide
     : because('the vendor returns the same page again and does not report whether the listing is complete')
 }
 
-/** True for errors that, on a later page, only cut the listing off; interruptions and access errors are thrown. */
+/** True for errors that only cut the listing off if they occur on a later page; interruptions and access errors are thrown. */
 const endsListing = (error: unknown): error is VendorError =>
   error instanceof VendorError && error.code !== 'INTERRUPTED' && error.kind !== 'access'
 
 /**
- * Requests the pages of a listing, counted from 1. `read`: returns what a page tells about the listing, null if the answer has no list.
- * `isPaged`: whether the page was requested by its number. `hasPages`: false for a list that is documented as a single answer.
- * `isTotalExact`: the listing ends with the page that reaches `total`.
+ * Requests the pages of a listing, counted from 1. `read` returns a page's facts about the listing, or null if the
+ * answer has no list. `isPaged`: the page was requested by its number. `hasPages` is false for a list that is
+ * documented as a single answer. `isTotalExact`: the listing ends with the page that reaches `total`.
  * @throws any error of the first page; INTERRUPTED and access errors of any page
  */
 export async function readListing<A>(options: {
@@ -106,7 +106,7 @@ export async function readListing<A>(options: {
     }
     const held = read(answer)
     if (held === null) return { pages: [{ answer, number }], cutOff: null }
-    // If a page reports no total, that of an earlier page counts.
+    // If a page reports no total, an earlier page's total counts.
     page = { ...held, total: held.total ?? page.total }
     const isNew = takePage(seen, held)
     stale = isNew ? 0 : stale + 1

@@ -1,17 +1,17 @@
-// Reads a log of entries, newest first, page by page to older ones (section 4.5). Its cursor is a time in whole seconds, and nothing says
-// whether a page begins with the entries of that second or with older ones, so each request asks for one second more than the answer named:
-// under both readings the page then begins with a whole second.
+// Reads a log of entries, newest first, page by page to older ones (section 4.5). Its cursor is a time in whole seconds. The document does
+// not say whether a page begins with the entries of that second or with older ones, so each request asks for one second more than the
+// answer named: under both readings the page then begins with a whole second.
 //
-//   no cursor, or an empty page                           ended
-//   entries older than those of earlier answers           ended
-//   the cursor does not move, and the page is not full     ended: the vendor always sends a cursor
-//   the cursor does not move, and the page is full        the second has more entries than a page holds: asked once more with a larger page;
+//   no cursor, or an empty page ended
+//   entries older than those of earlier answers ended
+//   the cursor does not move, and the page is not full ended: the vendor always sends a cursor
+//   the cursor does not move, and the page is full the second has more entries than a page: requested again with a larger page;
 //                                                         if that does not help, the rest of the second is skipped, and the skip reported
-//   the cursor does not move behind that second either    ended, and reported: the vendor always sends the same cursor
+//   the cursor does not move behind that second either ended, and reported: the vendor always sends the same cursor
 import { isCode } from '../core/errors.ts'
 import type { Listing } from './listing.ts'
 
-/** What one page tells about the log. */
+/** Facts from one page about the log. */
 export interface LogPage {
   /** Keys of its entries. */
   ids: readonly string[]
@@ -24,12 +24,12 @@ export interface LogPage {
 interface LogRequest {
   /** Counts from 1. */
   page: number
-  /** Absent: the newest entries. */
+  /** Omitted for the newest entries. */
   cursor?: number
   limit: number
 }
 
-/** Protects against a vendor that pages without end. */
+/** Protects against a vendor with endless pages. */
 const MAX_PAGES = 1_000
 
 /** Page size for a second that has more entries than a page. A vendor may refuse it. */
@@ -42,7 +42,7 @@ export const STUCK = 'the cursor does not move'
 const oldestOf = ({ times }: LogPage): number => Math.min(...times)
 
 /**
- * Requests the pages of a log until one has an entry older than `untilSec` (the newest entry that is known; null: reads to the end).
+ * Requests the pages of a log until one has an entry older than `untilSec` (the newest known entry; null reads to the end).
  * @throws any error of a page: no part of the log is returned without the rest, so that no gap remains behind its newest entry
  */
 export async function readLog<A>(options: {
@@ -70,7 +70,7 @@ export async function readLog<A>(options: {
     return page
   }
   /**
-   * Returns the first page below the second: under one reading of the cursor it is asked for by the second itself, under the other by the one before.
+   * Requests the first page before the second: under one reading of the cursor by the second itself, under the other by the one before.
    */
   const below = async (second: number) => {
     for (const cursor of [second, second - 1]) {
@@ -89,7 +89,7 @@ export async function readLog<A>(options: {
   let lastCursor = Number.POSITIVE_INFINITY
   /** The last second that needed a larger page. */
   let crowded: number | null = null
-  /** True if the page before this one began at a second that the vendor's cursor does not leave. */
+  /** True if the previous page began at a second that the vendor's cursor does not leave. */
   let wasStuck = false
   while (page !== null && page.times.length > 0 && page.nextCursor !== null) {
     if (untilSec !== null && oldestOf(page) < untilSec) return ended()
@@ -101,7 +101,7 @@ export async function readLog<A>(options: {
     if (nextCursor < lastCursor) {
       lastCursor = nextCursor
       wasStuck = false
-      // A larger page does not show how many entries the others may have.
+      // A larger page does not show how many entries other pages may have.
       fullest = Math.max(fullest, Math.min(times.length, limit))
       page = await request(nextCursor + 1, nextCursor + 1 === crowded ? LARGE_LIMIT : limit)
       continue
@@ -121,7 +121,7 @@ export async function readLog<A>(options: {
       continue
     }
     page = await below(second)
-    // A page of one entry is a log of one entry, from a vendor that always sends a cursor.
+    // A vendor that always sends a cursor may do so after the only entry of a log.
     if (page !== null || times.length > 1) gap = SECOND_CUT
   }
   return ended()

@@ -1,8 +1,8 @@
-// A bundle: a file that holds small pages of one folder. It is a sequence of gzip members, of which DuckDB reads the JSON values and this file
-// single members. Pages share members, because the heads and bodies of polls that brought nothing are nearly equal:
+// A bundle: a file that contains small pages of one folder. It is a sequence of gzip members. DuckDB reads their JSON values, and this
+// file reads single members. Pages share members, because the heads and bodies of polls without results are nearly equal:
 //
-//   {"_bundle":[[name, memberFromEnd, memberBytes, headAt, headBytes, bodyAt, bodyBytes], …]}    the index; members count from the file's end
-//   {"_head":…}   {"_page":"<address>","_body":<the body as the vendor sent it>}                  for each page
+//   {"_bundle":[[name, memberFromEnd, memberBytes, headAt, headBytes, bodyAt, bodyBytes], …]} the index; members count from the file's end
+//   {"_head":…} {"_page":"<address>","_body":<the body as the vendor sent it>} for each page
 import { randomBytes } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
@@ -10,13 +10,13 @@ import { gzipSync } from 'node:zlib'
 import { makeFolder, writeOnce } from '../files/durable.ts'
 import { corrupt, memberBytes, readFirstLine } from './page.ts'
 
-/** The place of a member in a bundle. */
+/** Position of a member in a bundle. */
 interface Member {
   fromEnd: number
   bytes: number
 }
 
-/** Where a page lies in a bundle: its member, and its head and its body in that member. */
+/** Position of a page in a bundle: its member, and its head and its body in that member. */
 export interface BundleEntry {
   member: Member
   headAt: number
@@ -34,12 +34,12 @@ export interface StoredPage {
 
 type IndexLine = [name: string, memberFromEnd: number, memberBytes: number, ...places: [number, number, number, number]]
 
-/** A member is packed once it has this many bytes: about forty polls. */
+/** Minimum size of a member, about forty polls. */
 const MEMBER_BYTES = 64 * 1024
 
 /**
- * Writes pages of one folder into a new bundle, durably. `folder` is the part of their addresses before the last slash; the bundle lies in
- * `bundles` below it. @throws HOME_UNUSABLE
+ * Writes pages of one folder into a new bundle, durably. `folder` is the part of their addresses before the last slash;
+ * the bundle is written to `bundles` below it. @throws HOME_UNUSABLE
  */
 export async function writeBundle(root: string, folder: string, pages: readonly StoredPage[]): Promise<void> {
   const members: { packed: Buffer; lines: [string, number, number, number, number][] }[] = []
@@ -71,7 +71,7 @@ export async function writeBundle(root: string, folder: string, pages: readonly 
   await writeOnce(file, [gzipSync(`${JSON.stringify({ _bundle: index })}\n`), ...members.map(({ packed }) => packed)])
 }
 
-/** Returns the pages of a bundle by name. @throws LANDING_CORRUPT; the system's ENOENT where the bundle does not exist */
+/** Returns the pages of a bundle by name. @throws LANDING_CORRUPT; the system's ENOENT if the bundle does not exist */
 export async function readIndex(file: string): Promise<Map<string, BundleEntry>> {
   const line = await readFirstLine(file)
   try {
@@ -87,7 +87,7 @@ export async function readIndex(file: string): Promise<Map<string, BundleEntry>>
   }
 }
 
-/** Returns the content of a member. @throws LANDING_CORRUPT; the system's ENOENT where the bundle does not exist */
+/** Returns the content of a member. @throws LANDING_CORRUPT; the system's ENOENT if the bundle does not exist */
 export async function readMember(file: string, { fromEnd, bytes }: Member): Promise<Buffer> {
   const handle = await open(file, 'r')
   try {
@@ -108,7 +108,7 @@ export const pageIn = (name: string, member: Buffer, entry: BundleEntry): Stored
   body: member.subarray(entry.bodyAt, entry.bodyAt + entry.bodyBytes),
 })
 
-/** Verifies a whole bundle, which DuckDB reads to its end, also for one of its pages. @throws LANDING_CORRUPT; the system's ENOENT */
+/** Verifies a whole bundle, because DuckDB reads all of it even for one page. @throws LANDING_CORRUPT; the system's ENOENT */
 export async function verifyBundle(file: string): Promise<void> {
   const index = await readIndex(file)
   const content = await readFile(file)

@@ -1,9 +1,9 @@
-// Compaction: small pages of a folder move into bundles below it, each page with its address and its bytes. A page is removed only when a
-// durable bundle holds it, so a kill leaves pages twice at most, and the next compaction removes their files. Names stay taken: a lander
-// looks for its name in the bundles after its `link`.
+// Compaction moves small pages of a folder into bundles below it, each page with its address and its bytes. A page is
+// removed only once a durable bundle contains it. So a kill leaves a page at most twice, and the next compaction
+// removes its file. Names stay taken: a lander looks for its name in the bundles after its `link`.
 //
-//   <folder>/20261120T….g01.p000001.json.gz      pages
-//   <folder>/bundles/<random>.json.gz            bundles
+//   <folder>/20261120T….g01.p000001.json.gz pages
+//   <folder>/bundles/<random>.json.gz bundles
 import { readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { needsCoercion } from '../catalog/inspection/inspect.ts'
@@ -24,25 +24,25 @@ import { consistently, type ListFiles } from './consistent-reads.ts'
 import { firstLine, headIn, intactMembers, memberBytes } from './page.ts'
 import { folderOf, parsePageName } from './page-address.ts'
 
-/** A larger page is worth a file of its own. */
+/** Larger pages stay separate files. */
 const SMALL_PAGE_BYTES = 64 * 1024
-/** A longer body would raise the limit of one JSON value, with which DuckDB sizes its buffers. */
+/** A longer body would raise the limit for one JSON value, which determines the size of DuckDB's buffers. */
 const MOST_BODY_BYTES = 8 * 1024 * 1024
-/** DuckDB reads a bundle as a whole, also for one of its pages. Bytes of heads and bodies. */
+/** Limit of heads and bodies in bytes. DuckDB reads all of a bundle even for one page. */
 const MOST_BUNDLE_BYTES = 4 * 1024 * 1024
 /** A smaller bundle is joined with later pages. */
 const SMALL_BUNDLE_BYTES = MOST_BUNDLE_BYTES / 2
-/** Windows that were opened later may still be read: their pages are left alone, so that they move once, and together. */
+/** Windows that were opened later may still be read. Their pages are left alone, so that they move once, and together. */
 const QUIET_MS = HOUR
 
 export interface Bundles {
-  /** The bundle that holds the page; null if none does. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+  /** Returns the bundle that contains the page; null if there is none. @throws HOME_UNUSABLE, LANDING_CORRUPT */
   locate(address: string): Promise<string | null>
-  /** Null where no bundle holds the page. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+  /** Returns the page; null if no bundle contains it. @throws HOME_UNUSABLE, LANDING_CORRUPT */
   read(address: string): Promise<StoredPage | null>
-  /** Verifies the page's bundle unless it is in `verified`, and adds it; false if no bundle holds the page. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+  /** Verifies the page's bundle unless it is in `verified`, and adds it; false without a bundle. @throws HOME_UNUSABLE, LANDING_CORRUPT */
   verify(address: string, verified: Set<string>): Promise<boolean>
-  /** Addresses of the pages in bundles of these folders. @throws HOME_UNUSABLE, LANDING_CORRUPT */
+  /** Returns the addresses of the pages in bundles of these folders. @throws HOME_UNUSABLE, LANDING_CORRUPT */
   addresses(folders: readonly string[]): Promise<string[]>
   /** Moves the small pages of a folder into bundles. @throws HOME_UNUSABLE, LANDING_CORRUPT */
   compact(folder: string, nowMs: number): Promise<void>
@@ -50,10 +50,10 @@ export interface Bundles {
   erase(addresses: readonly string[]): Promise<void>
 }
 
-/** Indexes and members kept in memory: a replay reads the pages of many agents in the order of their times. */
+/** Number of indexes and members kept in memory, since a replay reads the pages of many agents in the order of their times. */
 const MOST_KEPT = 512
 
-/** Keeps what `read` returned for the keys that were used last. */
+/** Caches the results of `read` for the most recently used keys. */
 function keepLast<T>(read: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const kept = new Map<string, Promise<T>>()
   return key => {
@@ -118,7 +118,7 @@ export function openBundles(root: string): Bundles {
       const bundled = there.get(name)
       const page = bundled && (await pageOf(bundled.file, name, bundled.entry))
       const landed = files.has(name) ? storedPage(name, await readFile(join(root, folder, name))) : null
-      // A killed compaction has left the file of a page that is in a bundle. A file with another answer stays.
+      // A killed compaction has left the file of a bundled page. A file with another answer stays.
       if (page && landed && isSamePage(page, landed)) await removeFiles([join(root, folder, name)])
       if (page && small.includes(bundled.file)) group.push(page)
       else if (!page && landed) {
@@ -128,7 +128,7 @@ export function openBundles(root: string): Bundles {
       }
       if (bytesOf(group) >= MOST_BUNDLE_BYTES) await flush()
     }
-    // A single page stays a file, and a single small bundle stays as it is.
+    // A single page stays a file, and a single small bundle stays unchanged.
     if (added + small.length <= 1) return
     await flush()
     await removeFiles(small)
@@ -163,7 +163,7 @@ export function openBundles(root: string): Bundles {
         const pages = await smallPages(root, folder, nowMs)
         if (pages.length > 0 || bundles.length > 1) await joinPages(folder, pages, bundles)
       } catch (cause) {
-        // Another process compacts the same folder, and has removed a file that was to be read.
+        // Another process compacts the same folder, and has removed a file before it was read.
         if (!hasCode(cause, 'ENOENT')) throw cause instanceof ConvohouseError ? cause : homeUnusable(folder, cause)
       }
     },
@@ -207,8 +207,8 @@ const bytesOf = (pages: readonly StoredPage[]): number =>
   pages.reduce((sum, { head, body }) => sum + head.length + body.length, 0)
 
 /**
- * Returns the page in a file; null if it is damaged, or where its body could keep DuckDB from reading the other
- * pages of a bundle: it is no JSON, or takes the tolerant path.
+ * Returns the page in a file; null if it is damaged, or if its body is no JSON or takes the tolerant path: DuckDB might
+ * fail to read the bundle's other pages.
  */
 function storedPage(name: string, raw: Buffer): StoredPage | null {
   const line = firstLine(raw)

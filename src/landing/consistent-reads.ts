@@ -1,4 +1,4 @@
-// Reads of folders whose files another process may be joining into fewer files.
+// Reads folders whose files another process may be joining into fewer files.
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
@@ -11,8 +11,8 @@ const hasOthers = (before: readonly string[], now: readonly string[]): boolean =
   now.some(file => !before.includes(file))
 
 /**
- * Repeats `read` if a file has disappeared meanwhile, or if a folder that it has listed with the given function has another file now: pages
- * may have moved there. `place` is named in errors. @throws HOME_UNUSABLE, and the errors of `read`
+ * Repeats `read` if a file has disappeared in between, or if a folder that it listed with the given function has a new
+ * file, since pages may have moved there. `place` is named in errors. @throws HOME_UNUSABLE, and the errors of `read`
  */
 export async function consistently<T>(
   place: string,

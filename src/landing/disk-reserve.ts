@@ -1,6 +1,6 @@
-// The disk reserve: space and inodes for answers that are in flight when the disk fills up, because a requested page is billed whether or not
-// it can be stored. The reserve is a folder of files. When a write finds the disk full, the folder is deleted, the write is repeated, and the
-// error is still thrown, so that nothing more is requested.
+// The disk reserve: space and inodes for answers in flight when the disk fills up, since a requested page is billed
+// whether or not it can be stored. The reserve is a folder of files. If a write finds the disk full, the folder is
+// deleted and the write repeated. The error is still thrown, so that nothing more is requested.
 import { randomBytes } from 'node:crypto'
 import { link, open, readdir, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,23 +11,23 @@ import { inodeError, makeFolder, notLinked } from '../files/durable.ts'
 /** Enough for the compressed pages of four requests in flight: a page of 100 records often takes 200 KB. */
 const RESERVE_BYTES = 4 * 1024 * 1024
 
-/** Each of the four pages may need a folder of its agent, one of the month, a temporary name and its own; the logs need some, too. */
+/** Each of the four pages may need a folder for its agent and month, a temporary name and its own; the logs need some, too. */
 const RESERVE_FILES = 32
 
 const reserveFolder = (root: string): string => join(root, '.room')
 
 const reserveFile = (root: string): string => join(reserveFolder(root), 'bytes')
 
-/** Returns a second name of the reserve, which exists for a moment while hard links are tested. */
+/** Returns a second name of the reserve, which exists briefly while hard links are tested. */
 const linkFile = (root: string): string => join(reserveFolder(root), 'link')
 
 const remove = (root: string): Promise<void> =>
   rm(reserveFolder(root), { recursive: true, force: true }).catch(() => {})
 
-/** Releases of reserves, by root: all writers that need the space wait for the same deletion. */
+/** Running releases of reserves, by root: all writers that need the space wait for the same deletion. */
 const releases = new Map<string, Promise<void>>()
 
-/** A file's name disappears before its space is free, so a second caller must wait for the first one's deletion. */
+/** Deletes the reserve once. A file's name disappears before its space is free, so other callers wait for the same deletion. */
 function release(root: string): Promise<void> {
   const releasing = releases.get(root) ?? remove(root)
   releases.set(root, releasing)
@@ -40,7 +40,7 @@ async function expectHardLinks(root: string): Promise<void> {
   // A killed process may have left the link.
   await unlink(file).catch(() => {})
   await link(reserveFile(root), file).catch(cause => {
-    // EEXIST: another process runs the same test. ENOENT: another one has released the reserve.
+    // EEXIST: another process runs the same test. ENOENT: another process has released the reserve.
     if (!hasCode(cause, 'EEXIST') && !hasCode(cause, 'ENOENT')) throw notLinked(file, cause)
   })
   await unlink(file).catch(() => {})
@@ -57,7 +57,7 @@ async function ensureReserve(root: string): Promise<void> {
     for (let n = 0; n < RESERVE_FILES; n++) await writeFile(join(reserveFolder(root), `${n}`), '', { mode: 0o600 })
     const handle = await open(file, 'w', 0o600)
     try {
-      // Random bytes: some file systems allocate nothing for zeros.
+      // Random bytes, because some file systems allocate nothing for zeros.
       await handle.appendFile(randomBytes(RESERVE_BYTES))
       await handle.sync()
     } finally {
@@ -72,7 +72,7 @@ async function ensureReserve(root: string): Promise<void> {
 
 /**
  * Creates the reserve below the landing's root unless it exists, and checks that files can have hard links there.
- * @throws HOME_UNUSABLE if the disk lacks the space or the links: nothing may be requested then
+ * @throws HOME_UNUSABLE if the disk lacks the space or the links, so that nothing may be requested
  */
 export async function keepReserve(root: string): Promise<void> {
   await ensureReserve(root)
@@ -88,7 +88,7 @@ export async function withReserve<T>(root: string, work: () => Promise<T>): Prom
   } catch (error) {
     const cause = (error as Error).cause ?? error
     if (!isFull(cause)) throw error
-    // Asked first: the release frees inodes.
+    // Checked first, since the release frees inodes.
     const lacking = await inodeError(root, cause)
     await release(root)
     await work().catch(() => {})

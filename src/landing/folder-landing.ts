@@ -89,7 +89,7 @@ async function recordExpired(root: string, workspaceId: string, folders: readonl
   if (folders.length > 0) await appendJsonLines(fileOf(root, workspaceId), folders)
 }
 
-/** Number of pages of each expired folder. An expiry that was interrupted and repeated counts once. @throws HOME_UNUSABLE */
+/** Returns the number of pages of each expired folder. A repeated expiry counts once. @throws HOME_UNUSABLE */
 async function readExpired(root: string, workspaceId: string): Promise<Map<string, number>> {
   const pages = new Map<string, number>()
   for (const found of await readJsonLines<ExpiredFolder>(fileOf(root, workspaceId), 'folder'))
@@ -104,7 +104,7 @@ function openWorkspace(root: string, workspaceId: string): Landing {
   const bundles = openBundles(root)
   const fileOf = (address: string) => join(root, address)
 
-  /** Creates the folder before each write: it may have been moved away since the last one, and the page has been paid for. */
+  /** Creates the folder before each write, since it may have been moved away, and the page has already been billed. */
   const write = (address: string, parts: readonly Uint8Array[], check: () => Promise<void> = async () => {}) =>
     withReserve(root, async () => {
       await makeFolder(dirname(fileOf(address)))
@@ -118,7 +118,7 @@ function openWorkspace(root: string, workspaceId: string): Landing {
     if (bundled && !(own && isSamePage(bundled, own()))) throw alreadyLanded(fileOf(address))
   }
 
-  /** Reads a page from where it is. @throws LANDING_CORRUPT */
+  /** Reads a page from its current file or bundle. @throws LANDING_CORRUPT */
   async function readPage<T>(
     address: string,
     fromFile: (file: string) => Promise<T>,
@@ -143,7 +143,7 @@ function openWorkspace(root: string, workspaceId: string): Landing {
       const address = pageAddress(workspaceId, head.place)
       const parts = await encodePage(head, body)
       let unknown: unknown = null
-      // A page has been paid for: it lands also where nobody can tell whether its name is taken, and the error is thrown afterwards.
+      // The page has been billed, so it lands even if it is unclear whether its name is taken; the error is thrown afterwards.
       const look = (own?: () => Omit<StoredPage, 'name'>) =>
         expectNotMoved(address, own).catch(error => {
           if (isCode(error, 'LANDING_TAKEN')) throw error
@@ -152,7 +152,7 @@ function openWorkspace(root: string, workspaceId: string): Landing {
       await write(address, parts, () => look()).catch(cause => {
         throw hasCode(cause, 'EEXIST') ? alreadyLanded(fileOf(address), cause) : cause
       })
-      // The page that had the name may have moved since the first look; this one may have moved, too.
+      // The page with that name may have moved since the first look, and so may this one.
       await look(() => ({ head: memberBytes(parts[0]!), body: Buffer.from(body) })).catch(async error => {
         await removeFiles([fileOf(address)])
         throw error
@@ -250,7 +250,7 @@ function openWorkspace(root: string, workspaceId: string): Landing {
   }
 }
 
-/** True for a page that has no file; not for a file that cannot be read. */
+/** True if the page has no file; false if its file cannot be read. */
 const isAbsent = (error: unknown): boolean =>
   isCode(error, 'LANDING_CORRUPT') && hasCode((error as ConvohouseError).cause, 'ENOENT')
 
@@ -271,10 +271,10 @@ const isReadable = (file: string): Promise<boolean> =>
 async function removeFolder(folder: string): Promise<void> {
   try {
     for (const below of [join(folder, 'bundles'), folder]) {
-      // A folder that someone else made, such as a file server's, stays.
+      // A folder that another program made, such as a file server's, stays.
       for (const entry of await entriesIn(below)) if (!entry.isDirectory()) await unlink(join(below, entry.name))
       await rmdir(below).catch(cause => {
-        // A page lands there just now: it stays, and so does its folder.
+        // A page is landing there right now, so it and its folder stay.
         if (!hasCode(cause, 'ENOENT') && !hasCode(cause, 'ENOTEMPTY')) throw cause
       })
     }
@@ -284,7 +284,7 @@ async function removeFolder(folder: string): Promise<void> {
   }
 }
 
-/** Temporary files below a folder that are too old to be in use. */
+/** Returns temporary files below a folder that are too old to be in use. */
 async function leftBehind(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const paths = entries
@@ -301,14 +301,14 @@ async function leftBehind(folder: string): Promise<string[]> {
   return paths.filter((_, index) => old[index])
 }
 
-// The folders of landed pages: which there are, and which pages they hold.
+// Lists the folders of landed pages, and the pages in them.
 
 async function addressesBelow(root: string, folder: string): Promise<string[]> {
   const entries = await entriesIn(join(root, folder))
   const found = await Promise.all(
     entries.map(entry => {
       const address = posix.join(folder, entry.name)
-      // A folder that has a page's name is listed, so that reading it reports the fault instead of hiding a page.
+      // A folder named like a page is listed, so that reading it reports the fault instead of hiding a page.
       return entry.isDirectory() && !parsePageName(entry.name) ? addressesBelow(root, address) : [address]
     }),
   )
@@ -323,7 +323,7 @@ const inLoadOrder = (a: LandedPage, b: LandedPage): number =>
     : compare(a.window, b.window)
 
 /**
- * Returns the pages below these folders, in load order. Reads the files before the bundles: a page that moves while they are read is in one of them.
+ * Returns the pages below these folders, in load order. Reads files before bundles, so that a moving page is in one of them.
  */
 async function pagesIn(
   root: string,
@@ -339,7 +339,7 @@ async function pagesIn(
     .sort(inLoadOrder)
 }
 
-/** Folders read at a time. */
+/** Number of folders read concurrently. */
 const FOLDERS_AT_ONCE = 64
 
 async function inSlices<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
@@ -349,7 +349,7 @@ async function inSlices<T, R>(items: readonly T[], work: (item: T) => Promise<R>
   return done
 }
 
-/** Some file systems store times in steps of two seconds: a folder that has just changed may change again with the same stamp. */
+/** Some file systems store times in steps of two seconds, so a folder that has just changed may change again with the same stamp. */
 const STAMP_SETTLES_MS = 10 * SECOND
 
 async function landedFolder(root: string, folder: string): Promise<LandedFolder> {

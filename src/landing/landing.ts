@@ -1,5 +1,5 @@
-// The port of the landing: raw pages of the vendor's API, stored once and never changed. Everything outside of this folder knows pages by
-// their addresses (page-address.ts) and reads them through these operations: an implementation may keep a page per file or many in a bundle.
+// The port of the landing: raw pages of the vendor's API, stored once and never changed. All other code identifies pages by their
+// addresses (page-address.ts) and reads them through these operations. An implementation may store pages singly or in bundles.
 import type { Stream } from '../catalog/resources/resources.ts'
 import type { RunRecord } from '../core/run-record.ts'
 import type { PageHead } from './page.ts'
@@ -26,93 +26,93 @@ export interface LandedFolder {
   stableFromMs: number
 }
 
-/** A file that holds the bodies of pages, for DuckDB's `read_json`. */
+/** A file that contains the bodies of pages, for DuckDB's `read_json`. */
 export interface PageFile {
   /** A path or a URL that DuckDB reads. */
   uri: string
   addresses: readonly string[]
   /**
-   * True: a JSON value of the file has the page's address in the field `_page` and its body in `_body`, and the file may hold more values and
-   * more pages than `addresses`.
-   * False: the file is one page, with the body as the vendor sent it.
+   * True for a bundle: its JSON values have the page's address in `_page` and its body in `_body`, and it may contain
+   * more values and more pages than `addresses`. False for a file that is one page, with the body as the vendor sent
+   * it.
    */
   isBundle: boolean
 }
 
 export interface Landing {
   /**
-   * Makes a page durable and returns its address. A page name can be created only once, by whichever process is first.
-   * @throws LANDING_TAKEN if the page exists; HOME_UNUSABLE, also where the page was stored in the disk reserve
+   * Makes a page durable and returns its address. Only one process can create a page name, and only once.
+   * @throws LANDING_TAKEN if the page exists; HOME_UNUSABLE, even if the disk reserve made room for the page
    */
   land(head: PageHead, body: Uint8Array): Promise<string>
-  /** Stores the bytes of an answer that is not JSON, for diagnosis. Returns the name of what it stored. @throws HOME_UNUSABLE */
+  /** Stores the bytes of an answer that is not JSON, for diagnosis. Returns the name of the stored file. @throws HOME_UNUSABLE */
   landFailed(options: { atMs: number; agentId: string; status: number; body: Uint8Array }): Promise<string>
-  /** All pages of the workspace, or of one stream, in load order. @throws HOME_UNUSABLE */
+  /** Returns all pages of the workspace, or of one stream, in load order. @throws HOME_UNUSABLE */
   list(stream?: Stream): Promise<LandedPage[]>
   /** @throws HOME_UNUSABLE */
   folders(): Promise<LandedFolder[]>
-  /** The pages of these folders, in load order. @throws HOME_UNUSABLE */
+  /** Returns the pages of these folders, in load order. @throws HOME_UNUSABLE */
   listFolders(folders: readonly string[]): Promise<LandedPage[]>
-  /** The page at that place; null if there is none. @throws LANDING_CORRUPT */
+  /** Returns the page at that place; null if there is none. @throws LANDING_CORRUPT */
   find(place: PagePlace): Promise<{ address: string; head: PageHead } | null>
   /** @throws LANDING_CORRUPT */
   head(address: string): Promise<PageHead>
-  /** The body as the vendor sent it, byte for byte. @throws LANDING_CORRUPT */
+  /** Returns the body as the vendor sent it, byte for byte. @throws LANDING_CORRUPT */
   body(address: string): Promise<Buffer>
-  /** The files from which DuckDB reads these pages. Use them at once: compaction may move pages to other files. */
+  /** Returns the files from which DuckDB reads these pages. Use them at once, since compaction may move pages to other files. */
   files(addresses: readonly string[]): Promise<PageFile[]>
   /** @throws LANDING_CORRUPT naming the first page whose body differs from what was landed */
   verifyChecksums(pages: readonly { address: string; head: Pick<PageHead, 'packed'> }[]): Promise<void>
-  /** Removes pages durably. Addresses without a page are ignored, so that an interrupted call can be repeated. @throws HOME_UNUSABLE */
+  /** Removes pages durably. Ignores addresses without a page, so that an interrupted call can be repeated. @throws HOME_UNUSABLE */
   erase(addresses: readonly string[]): Promise<void>
   /**
-   * Removes these folders with all their pages, and answers that are not JSON from before `beforeMs`. Records the folders first, so that an
-   * interrupted call can be repeated. @throws HOME_UNUSABLE, LANDING_CORRUPT
+   * Removes these folders with all their pages, and answers that are not JSON from before `beforeMs`. Records the
+   * folders first, so that an interrupted call can be repeated. @throws HOME_UNUSABLE, LANDING_CORRUPT
    */
   expire(
     folders: readonly { folder: string; pages: number }[],
     options: { beforeMs: number; nowMs: number },
   ): Promise<void>
-  /** The folders that have expired, each with the number of its pages. @throws HOME_UNUSABLE */
+  /** Returns the folders that have expired, each with the number of its pages. @throws HOME_UNUSABLE */
   expired(): Promise<ReadonlyMap<string, number>>
   /** Removes files that killed processes left half-written in these folders. @throws HOME_UNUSABLE */
   sweep(folders: readonly string[]): Promise<void>
   /**
-   * Moves small pages of these folders into bundles. Addresses, heads and bodies stay as they are.
-   * May run while other processes land, list and read. @throws HOME_UNUSABLE, LANDING_CORRUPT
+   * Moves small pages of these folders into bundles. Addresses, heads and bodies stay the same. May run while other
+   * processes land, list and read. @throws HOME_UNUSABLE, LANDING_CORRUPT
    */
   compact(folders: readonly string[], nowMs: number): Promise<void>
-  /** When upkeep was last complete, ms; null: never, or it is not known. */
+  /** Returns when upkeep was last complete, ms; null for never or unknown. */
   lastUpkeepMs(): Promise<number | null>
   noteUpkeep(nowMs: number): Promise<void>
-  /** Files that killed processes left half-written, and how to remove them by hand. */
+  /** Counts files that killed processes left half-written, and says how to remove them by hand. */
   leftovers(): Promise<{ files: number; hint: string }>
-  /** Bytes that the workspace takes up, its logs included. Repeated calls on one object re-read only what has changed. */
+  /** Returns the bytes that the workspace takes up, including its logs. Repeated calls on one object re-read only changed parts. */
   storedBytes(): Promise<number>
   /** Records that a run has begun or ended. @throws HOME_UNUSABLE */
   noteRun(entry: RunEntry, nowMs: number): Promise<void>
-  /** All runs on record. @throws HOME_UNUSABLE */
+  /** Returns all recorded runs. @throws HOME_UNUSABLE */
   runs(): Promise<RunRecord[]>
-  /** All full exports planned up to this time have been dropped, ms; null: none has. @throws HOME_UNUSABLE */
+  /** Returns the time up to which all planned full exports have been dropped, ms; null if none has. @throws HOME_UNUSABLE */
   fullsDroppedMs(): Promise<number | null>
 }
 
 /** The landing of a data folder. */
 export interface LandingStore {
-  /** The landing of one workspace. Two workspaces never share a page. */
+  /** Returns the landing of one workspace. Two workspaces never share a page. */
   workspace(workspaceId: string): Landing
   exists(): Promise<boolean>
-  /** The landing's random id, by which workers recognise that they share a data folder; null before the first use. @throws HOME_UNUSABLE */
+  /** Returns the landing's random id, by which workers recognise a shared data folder; null before its first use. @throws HOME_UNUSABLE */
   id(): Promise<string | null>
-  /** The same; creates the id durably where there is none. @throws HOME_UNUSABLE */
+  /** Like `id`, but creates the id durably if there is none. @throws HOME_UNUSABLE */
   ensureId(): Promise<string>
   /**
-   * Reserves disk space for the answers that are in flight when the disk fills up, and checks that page names are exclusive.
-   * @throws HOME_UNUSABLE if either is impossible: no page may be requested then
+   * Reserves disk space for the answers in flight when the disk fills up, and checks that page names are exclusive.
+   * @throws HOME_UNUSABLE if either is impossible, so that no page may be requested
    */
   reserve(): Promise<void>
-  /** Writes a few bytes the way a page is written, and removes them. Does nothing where nothing has landed yet. @throws HOME_UNUSABLE */
+  /** Writes a few bytes the way a page is written, and removes them. Does nothing if nothing has landed yet. @throws HOME_UNUSABLE */
   probe(): Promise<void>
-  /** Bytes that all workspaces take up, without the disk reserve. */
+  /** Returns the bytes that all workspaces take up, without the disk reserve. */
   storedBytes(): Promise<number>
 }

@@ -1,10 +1,10 @@
 // The files of a lease log: their names, and the lines in them (lease-log.ts).
 //
-//   20261120T120000000Z-<run>.ndjson                                    appended to by one writer, for an hour
-//   20261120T120000000Z-<run>.<random>.closed                           no longer written, to be merged
-//   20261119T000000000Z-20261120T120000000Z.<random>.ndjson.gz          merged, with the first and the last hour of its sources
+//   20261120T120000000Z-<run>.ndjson appended to by one writer, for an hour
+//   20261120T120000000Z-<run>.<random>.closed no longer written, ready to merge
+//   20261119T000000000Z-20261120T120000000Z.<random>.ndjson.gz merged, with the first and the last hour of its sources
 //
-// Each line has an id, so that an entry counts once, in however many files a killed or a concurrent merge has left it.
+// Each line has an id, so that an entry counts once even if a killed or a concurrent merge has left it in several files.
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, gunzip } from 'node:zlib'
@@ -14,7 +14,7 @@ import { namesIn } from '../files/durable.ts'
 
 const gunzipped = promisify(gunzip)
 
-/** What can be read of a compressed file: lines that cannot be read are skipped, as in a file of plain text. */
+/** Decompresses the readable part of a file: unreadable lines are skipped, as in a plain text file. */
 const inflate = (bytes: Buffer): Promise<Buffer> =>
   gunzipped(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).catch(() => Buffer.alloc(0))
 
@@ -26,11 +26,11 @@ const LIVE = /\.ndjson$/
 export const isLive = (name: string): boolean => LIVE.test(name)
 export const isMerged = (name: string): boolean => MERGED.test(name)
 
-/** When the hour that a name begins with began. */
+/** Returns the beginning of the hour in a file's name. */
 const startMs = (name: string): number =>
   Date.parse(name.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z.*/, '$1-$2-$3T$4:$5:$6.$7Z'))
 
-/** Beginnings of the first and of the last hour of a file. */
+/** Returns the beginnings of a file's first and last hour. */
 export function hoursOf(name: string): { firstMs: number; lastMs: number } {
   const [, first, last] = MERGED.exec(name) ?? []
   return { firstMs: startMs(first ?? name), lastMs: startMs(last ?? name) }
@@ -51,7 +51,7 @@ const KINDS: readonly LeaseEntry['kind'][] = ['lease', 'request', 'end']
 
 export const textOf = ({ id, entry }: LeaseLine): string => `${JSON.stringify({ ...entry, id })}\n`
 
-/** Returns the complete lines of a file. @throws HOME_UNUSABLE; the system's ENOENT where the file does not exist */
+/** Returns the complete lines of a file. @throws HOME_UNUSABLE; the system's ENOENT if the file does not exist */
 export async function readLines(file: string): Promise<LeaseLine[]> {
   try {
     const bytes = await readFile(file)

@@ -1,5 +1,5 @@
-// The lease log: every lease when it is granted, every request's outcome, every lease's end. After a kill the governor's state is
-// rebuilt from the log: a lease without an end counts as fully spent until its hour has passed.
+// The lease log records every granted lease, every request's outcome, and every lease's end. After a kill the
+// governor's state is rebuilt from it: a lease without an end counts as fully spent until its hour has passed.
 
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, stat } from 'node:fs/promises'
@@ -21,13 +21,13 @@ export interface LeaseLog {
   /** Resolves when the entry is durable. Entries appended while a sync runs share the next one. @throws HOME_UNUSABLE */
   append(entry: LeaseEntry): Promise<void>
   /**
-   * Entries of the last `hourMs` of all writers, ordered by time, with the newest requests that reported usage, however old: they decide
-   * which billing period is running. A line that a kill cut off is skipped: nobody acted on it. Entries far ahead of `nowMs` are set
-   * aside: the clock has been set back.
+   * Returns all writers' entries of the last `hourMs`, ordered by time, with the newest requests that reported usage,
+   * whatever their age: they determine the running billing period. A line that a kill cut off is skipped, since nobody
+   * acted on it. Entries far ahead of `nowMs` are set aside, since the clock has been set back.
    * @throws HOME_UNUSABLE
    */
   recent(nowMs: number, hourMs: number): Promise<LeaseEntry[]>
-  /** Joins files of hours that are over, once there are many. May run while other processes append and read. @throws HOME_UNUSABLE */
+  /** Joins files of past hours, once there are many. May run while other processes append and read. @throws HOME_UNUSABLE */
   merge(nowMs: number): Promise<void>
   close(): Promise<void>
 }
@@ -35,17 +35,17 @@ export interface LeaseLog {
 /** Files further in the future are set aside. Clocks that share a time source differ by seconds, other clocks by minutes. */
 const CLOCK_SKEW_MS = 15 * MINUTE
 
-/** Usage reports that are read however old they are: enough to see which of two billing periods is running. */
+/** Number of usage reports that are read regardless of age: enough to show which of two billing periods is running. */
 const USAGES_KEPT = 12
 
-/** Entries that share a sync share a file, so a file may hold entries of the first moments of the next hour. */
+/** Entries that share a sync share a file, so a file may contain entries of the first moments of the next hour. */
 const OVERLAP_MS = MINUTE
 
 /** Opens the lease log of a workspace. `run` makes the file's name unique to this writer. */
 export function openLeaseLog(options: { home: string; workspaceId: string; run: string }): LeaseLog {
   const root = join(options.home, 'landing')
   const folder = join(root, pathSegment(options.workspaceId), 'ledger')
-  /** `torn`: the file may end in half a line, left by a kill or a full disk; the next entry begins on a line of its own. */
+  /** `torn`: the file may end in half a line, left by a kill or a full disk; the next entry begins on a new line. */
   let current: { hour: number; file: string; handle: FileHandle; torn: boolean } | null = null
   const writer = randomBytes(6).toString('hex')
   let written = 0
@@ -76,7 +76,7 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
       await handle.appendFile(torn ? `\n${lines}` : lines)
       await handle.datasync()
       current!.torn = false
-      // A merge renames a file before it reads it. If the file was renamed meanwhile, the lines may have come too late for the merge.
+      // A merge renames a file before it reads it. If the file was renamed in between, the lines may be too late for the merge.
       const [own, named] = await Promise.all([
         handle.stat({ bigint: true }),
         stat(file, { bigint: true }).catch(() => null),
@@ -102,7 +102,7 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
     flushing = null
   }
 
-  /** Renames a file of which all hours are in the future; of a merged file, the lines of other hours stay in the log. */
+  /** Renames a file whose hours are all in the future. From a merged file, lines of other hours stay in the log. */
   async function setAside(name: string, aheadMs: number): Promise<void> {
     if (hoursOf(name).firstMs <= aheadMs) {
       const lines = await readLines(join(folder, name))
@@ -114,7 +114,7 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
       )
     }
     await rename(join(folder, name), join(folder, `${name}.set-aside`)).catch(cause => {
-      // Another process sets it aside, too.
+      // Another process is setting it aside, too.
       if (!hasCode(cause, 'ENOENT')) throw homeUnusable(join(folder, name), cause)
     })
   }
@@ -128,9 +128,9 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
     for (const name of names) {
       const endMs = hoursOf(name).lastMs + HOUR + OVERLAP_MS
       const isOld = endMs < nowMs - hourMs
-      // A vendor that reported no usage for a whole billing period never reports any: stop, or each call would read years of the log.
+      // A vendor that reported no usage for a whole billing period never will: stop, or each call would read years of the log.
       if (isOld && endMs < sinceMs) break
-      // Each writer has its own file for an hour, and any of them may hold the newest usage: stop only at a file that ends before it.
+      // Each writer has its own file for an hour, and any may contain the newest usage: stop only at a file that ends before it.
       if (isOld && newest.length === USAGES_KEPT && endMs < sentMs(newest.at(-1)!)) break
       const lines = await readLines(join(folder, name))
       if (!isOld) for (const { id, entry } of lines) entries.set(id, entry)
@@ -169,21 +169,21 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
   }
 }
 
-// Joins files of a lease log that are no longer written (lease-log-files.ts). A file is closed by renaming it, so its writer notices and writes
-// the entry again; the merged file is durable before the first source is removed. A kill leaves lines twice, which count once.
+// Joins files of a lease log that are no longer written (lease-log-files.ts). A file is closed by renaming it, so its writer notices and
+// writes the entry again. The merged file is durable before the first source is removed. After a kill, lines may exist twice, but count once.
 
 const deflate = promisify(gzip)
 
-/** A merge waits for this many files. Each one rewrites the last small merged file. */
+/** Minimum number of files for a merge, because each merge rewrites the last small merged file. */
 const LEAST_FILES = 8
-/** After the end of its hour a writer may still append the answer to a request of that hour. */
+/** After its hour ends, a writer may still append the answer to a request of that hour. */
 const QUIET_MS = 2 * HOUR
 /** Merged files below this size are merged again with later ones. */
 const SMALL_BYTES = 64 * 1024
-/** Lines of one merged file, before compression. */
+/** Size limit for the lines of one merged file, before compression. */
 const MOST_MERGED_BYTES = 4 * 1024 * 1024
 
-/** Joins files whose hours are over, once there are enough of them. @throws HOME_UNUSABLE */
+/** Joins files of past hours, once there are enough of them. @throws HOME_UNUSABLE */
 export async function mergeLeaseLog(folder: string, nowMs: number): Promise<void> {
   try {
     const names = await leaseFilesIn(folder)
@@ -207,7 +207,7 @@ export async function mergeLeaseLog(folder: string, nowMs: number): Promise<void
     }
     await replaceFiles(folder, group)
   } catch (cause) {
-    // Another process merges the same files.
+    // Another process is merging the same files.
     if (hasCode(cause, 'ENOENT')) return
     throw cause instanceof ConvohouseError ? cause : homeUnusable(folder, cause)
   }
@@ -216,7 +216,7 @@ export async function mergeLeaseLog(folder: string, nowMs: number): Promise<void
 interface Group {
   names: string[]
   lines: Map<string, LeaseLine>
-  /** Length of the lines. */
+  /** Total length of the lines. */
   bytes: number
 }
 

@@ -5,8 +5,8 @@
 //   <workspace>/organizations/2026-11/20261120T204946123Z-org-<organization>.g01.p000001.json.gz
 //   <workspace>/teams/2026-11/20261120T204946123Z-teams-<organization>.g01.p000001.json.gz
 //
-// The month is the one in which the window was opened, so a folder holds at most a month of an agent's pages. Addresses are stored in
-// `_loads`, `_folders` and findings: their form must not change.
+// The month is the one in which the window was opened, so a folder contains at most one month of an agent's pages. Addresses are stored in
+// `_loads`, `_folders` and findings, so their form must not change.
 import { posix } from 'node:path'
 import type { Stream } from '../catalog/resources/resources.ts'
 import { caselessPathSegment, pathSegment } from '../files/path-segment.ts'
@@ -44,13 +44,13 @@ export const monthOfAddress = (address: string): string => posix.basename(folder
 
 const PAGE_NAME = /^(.+)\.g(\d+)\.p(\d+)\.json\.gz$/
 
-/** Window, generation and sequence in the address or the name of a page; null for any other text. */
+/** Parses window, generation and sequence in a page's address or name; null for any other text. */
 export function parsePageName(address: string): { window: string; generation: number; sequence: number } | null {
   const match = PAGE_NAME.exec(address.slice(address.lastIndexOf('/') + 1))
   return match ? { window: match[1]!, generation: Number(match[2]), sequence: Number(match[3]) } : null
 }
 
-/** Returns the address of the page before this one in its generation; null for the first. */
+/** Returns the address of the previous page in the generation; null for the first page. */
 export function precedingAddress(page: {
   address: string
   window: string

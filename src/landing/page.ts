@@ -1,5 +1,5 @@
-// The file of a landed page: a head that we write, then the body as the vendor sent it, byte for byte. Two JSON values, each its own gzip
-// member: DuckDB reads the file as a whole, and the head alone is read from its first kilobytes.
+// The file of a landed page: a head that we write, then the body as the vendor sent it, byte for byte. It consists of two JSON
+// values, each a separate gzip member: DuckDB reads the whole file, and we read the head alone from the first kilobytes.
 import { open, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, crc32, gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
@@ -14,17 +14,17 @@ export interface PageHead {
   catalogVersion: number
   workspaceId: string
   place: PagePlace
-  /** The id in the path of a resource's request: the organization's own, or for a list that of its parent. */
+  /** Id in the path of a resource's request: that of the organization itself, or of a list's parent. */
   requestedId?: string
-  /** The agent in the path beside `requestedId`, where the record has an id of its own. */
+  /** Agent in the path beside `requestedId`, if the record has a separate id. */
   requestedAgentId?: string
-  /** On pages of a list: those who answered for it, where lists of several are united; `listedBy` of the resource is their column. */
+  /** On pages of a list that unites several: providers that answered; the resource's `listedBy` is their column. */
   answeredBy?: readonly string[]
   /** The agent that the vendor reported as deleted. */
   goneAgentId?: string
   /**
-   * Of a listing with a second list of starred records: ids of this page's records that are in it, on whichever page of the listing. The
-   * list itself cannot tell, because repeated entries are not landed.
+   * For a listing with a second list of starred records: ids of this page's records in that list, on any page of the
+   * listing. The list itself does not show this, because repeated entries are not landed.
    */
   starredIds?: readonly string[]
   run: string
@@ -35,9 +35,9 @@ export interface PageHead {
   /** Local clock, ms. */
   sentAtMs: number
   receivedAtMs: number
-  /** When the request was sent, by the server's clock, ms. Versions of a record are compared by this time. */
+  /** Time of the request by the server's clock, ms. It orders the versions of a record. */
   sentAtServerMs: number
-  /** Length of the body that landed. */
+  /** Length of the landed body. */
   bodyBytes: number
   /** Length and checksum of the body's gzip member, for readers that do not check gzip's own checksum. */
   packed?: { bytes: number; crc32: number }
@@ -48,15 +48,15 @@ export interface PageHead {
   /** Position in the window; null outside of the conversations stream. */
   facts: PageFacts | null
   usage: ReportedUsage | null
-  /** The vendor reports no bill for some answers; the field is then absent. */
+  /** Omitted for answers without a reported bill. */
   bill?: ReportedBill
   rateLimit: ReportedRateLimit | null
   notes: PageNotes
 }
 
-// Measured on the sandbox's pages: level 4 takes 75 % of the CPU of level 6 for 10 % more bytes; level 2 takes 75 % of the CPU of level 4
-// for 18 % more. memLevel 9 and one large chunk take 4.2 ms of CPU per page instead of 4.7; many chunks of 16 KB cost a turn of the event
-// loop each. The wall time does not differ measurably.
+// Measured on the sandbox's pages: level 4 takes 75 % of the CPU of level 6 for 10 % more bytes; level 2 takes 75 % of
+// the CPU of level 4 for 18 % more. memLevel 9 and one large chunk take 4.2 ms of CPU per page instead of 4.7; many
+// chunks of 16 KB cost a turn of the event loop each. The wall time does not differ measurably.
 const BODY = { level: 4, memLevel: 9, chunkSize: 256 * 1024 }
 const HEAD_READ_BYTES = 4 * 1024
 const HEAD_LIMIT_BYTES = 32 * 1024 * 1024
@@ -80,7 +80,7 @@ export const corrupt = (file: string, cause?: unknown): ConvohouseError =>
   })
 
 /**
- * Returns the first gzip member's line; undefined if the bytes end before the line. Synchronous: a few kilobytes cost less than a thread switch.
+ * Returns the first gzip member's line; undefined if the bytes end before it. Synchronous, since a thread switch costs more.
  */
 export function firstLine(bytes: Uint8Array): string | undefined {
   try {
@@ -94,8 +94,8 @@ export function firstLine(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Returns the content of a gzip member of ours, whose header has no flags. DuckDB, which verifies no checksums, fails
- * internally if it finds any, and then the process can no longer use its warehouse. @throws where a bit of it has flipped
+ * Returns the content of one of our gzip members, whose header has no flags. DuckDB verifies no checksums. If it finds
+ * flags, it fails internally, and the process can no longer use its warehouse. @throws if a bit has flipped
  */
 export function memberBytes(member: Uint8Array): Buffer {
   if (member[3] !== 0) throw new Error('the header of a gzip member has flags')
@@ -106,8 +106,8 @@ export function memberBytes(member: Uint8Array): Buffer {
 export const headIn = (line: string): PageHead => (JSON.parse(line) as { _head: PageHead })._head
 
 /**
- * Reads the line in a file's first gzip member, and no more of the file than that; undefined if there is none.
- * @throws the system's error where the file cannot be opened
+ * Reads only the line in a file's first gzip member; undefined if there is none.
+ * @throws the system's error if the file cannot be opened
  */
 export async function readFirstLine(file: string): Promise<string | undefined> {
   const handle = await open(file, 'r')
@@ -156,7 +156,7 @@ export async function readBody(file: string): Promise<Buffer> {
 
 const FILES_AT_ONCE = 8
 
-/** Returns the line of the head and the packed body of a page's file. @throws where a bit of either has flipped */
+/** Returns the head's line and the packed body of a page's file. @throws if a bit of either has flipped */
 export function intactMembers(
   content: Buffer,
   packed: NonNullable<PageHead['packed']>,
@@ -181,9 +181,9 @@ async function verify({ file, head: { packed } }: WrittenPage): Promise<void> {
 }
 
 /**
- * Verifies landed pages: DuckDB does not check gzip's own checksum, so a flipped bit could load as another value. For the bodies of 202 pages
- * this took 30 ms, 0.7 % of a replay; decompressing them once more took 280 ms.
- * @throws LANDING_CORRUPT naming the first file that differs from what was written
+ * Verifies landed pages: DuckDB does not check gzip's own checksum, so a flipped bit could load as another value. For
+ * the bodies of 202 pages this took 30 ms, 0.7 % of a replay; decompressing them again took 280 ms.
+ * @throws LANDING_CORRUPT naming the first file that differs from the written one
  */
 export async function verifyChecksums(pages: readonly WrittenPage[]): Promise<void> {
   for (let start = 0; start < pages.length; start += FILES_AT_ONCE)

@@ -1,5 +1,5 @@
-// Runs of a workspace, appended when they begin and when they end, so that a rebuilt warehouse knows them: pages do not record runs. Only the
-// process that holds the warehouse writes here. One file a month beside the pages:
+// Runs of a workspace, appended when they begin and when they end, so that a rebuilt warehouse knows them, since pages
+// do not record runs. Only the process that holds the warehouse writes here. One file per month lies beside the pages:
 //
 //   <workspace>/runs/2026-11.ndjson
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { namesIn } from '../files/durable.ts'
 import { appendJsonLines, readJsonLines } from '../files/line-log.ts'
 import { pathSegment } from '../files/path-segment.ts'
 
-/** What one line records of a run: its beginning, its end, or that it dropped the full exports planned up to `fullsDroppedMs`. */
+/** One line about a run: its beginning, its end, or that it dropped the full exports planned up to `fullsDroppedMs`. */
 export type RunEntry = Pick<RunRecord, 'run'> & Partial<RunRecord> & { fullsDroppedMs?: number }
 
 const folderOf = (root: string, workspaceId: string): string => join(root, pathSegment(workspaceId), 'runs')
@@ -19,7 +19,7 @@ export function appendRun(root: string, workspaceId: string, entry: RunEntry, no
   return appendJsonLines(join(folderOf(root, workspaceId), `${month}.ndjson`), [entry])
 }
 
-/** The entries of each run merged, including runs that never began. @throws HOME_UNUSABLE */
+/** Returns the entries of each run merged, including runs that never began. @throws HOME_UNUSABLE */
 async function readEntries(root: string, workspaceId: string): Promise<RunEntry[]> {
   const folder = folderOf(root, workspaceId)
   const runs = new Map<string, RunEntry>()
@@ -30,13 +30,13 @@ async function readEntries(root: string, workspaceId: string): Promise<RunEntry[
   return [...runs.values()]
 }
 
-/** All runs that began. @throws HOME_UNUSABLE */
+/** Returns all runs that began. @throws HOME_UNUSABLE */
 export async function readRuns(root: string, workspaceId: string): Promise<RunRecord[]> {
   const runs = await readEntries(root, workspaceId)
   return runs.flatMap(run => (run.startedMs === undefined ? [] : [{ ...run, startedMs: run.startedMs }]))
 }
 
-/** All full exports planned up to this time have been dropped, ms; null: none has. @throws HOME_UNUSABLE */
+/** Returns the time up to which all planned full exports have been dropped, ms; null if none has. @throws HOME_UNUSABLE */
 export async function readFullsDropped(root: string, workspaceId: string): Promise<number | null> {
   const dropped = (await readEntries(root, workspaceId)).flatMap(run => run.fullsDroppedMs ?? [])
   return dropped.length === 0 ? null : Math.max(...dropped)

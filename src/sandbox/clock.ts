@@ -11,12 +11,12 @@ export class SandboxClock {
     this.readAtMs = performance.now()
   }
 
-  /** Whole milliseconds since the epoch. */
+  /** Returns whole milliseconds since the epoch. */
   now(): number {
     return Math.floor(this.exact())
   }
 
-  /** Sandbox seconds per real second. */
+  /** Returns sandbox seconds per real second. */
   get speed(): number {
     return this.rate
   }

@@ -69,7 +69,7 @@ function getState(service: SandboxService): Answer {
   })
 }
 
-/** All ids of resources that have no list in the API. */
+/** Returns all ids of resources that have no list in the API. */
 function getResources(service: SandboxService): Answer {
   const { options, world, clock, conditions, organizations } = service
   const nowMs = clock.now()
@@ -84,7 +84,7 @@ function getResources(service: SandboxService): Answer {
   return jsonAnswer({ agents, metrics, crawlerJobs, organizations: organizations.all(nowMs).map(({ id }) => id) })
 }
 
-/** Shows a part of the service, and changes its settings. */
+/** Defines routes that show a part of the service and change its settings. */
 function settingsOf(name: 'faults' | 'conditions' | 'webhooks'): Record<string, ControlRoute> {
   return {
     GET: service => jsonAnswer(service[name].report()),
@@ -104,7 +104,7 @@ function resetRequests({ log }: SandboxService): Answer {
   return jsonAnswer({ total: log.total })
 }
 
-/** All arrivals up to the clock's time are computed when it is set. */
+/** Setting the time computes all arrivals up to it. */
 const LONGEST_RUN_MS = 3_000 * DAY
 
 const ClockSetting = z

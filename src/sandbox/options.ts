@@ -11,17 +11,17 @@ export interface SandboxOptions {
   workspaceId: string
   token: string
   agents: number
-  /** Conversations at the start, over all agents; they began in the `historyDays` before `startMs`. */
+  /** Number of conversations at the start, over all agents; they began in the `historyDays` before `startMs`. */
   conversations: number
   historyDays: number
   /** New conversations per day after `startMs`, over all agents. */
   arrivalsPerDay: number
   seed: number
-  /** The record's `ts` is its first message, or its last activity (notes on the API, "What is `ts`"). */
+  /** Meaning of the record's `ts`: its first message, or its last activity (notes on the API, "What is `ts`"). */
   ts: 'created' | 'activity'
-  /** Agents are renamed from time to time, and events report that organizations and their clients come and go. */
+  /** True to rename agents from time to time and to report that organizations and their clients come and go. */
   traffic: boolean
-  /** `hasEverPaid` of the workspace; false: the export is refused. */
+  /** `hasEverPaid` of the workspace; false refuses the export. */
   paid: boolean
   /** False lifts the hourly limit and the quota. */
   limits: boolean
@@ -31,19 +31,19 @@ export interface SandboxOptions {
   /** Billable sessions included in a billing period. */
   quotaSessions: number
   periodDays: number
-  /** Real milliseconds before each answer of the API. */
+  /** Delay before each answer of the API, in real ms. */
   latencyMs: number
-  /** How far the export's mirror lags behind the clock, in ms. */
+  /** Lag of the export's mirror behind the clock, in ms. */
   mirrorLagMs: number
-  /** The sandbox's clock at the start, in ms since the epoch; undefined: real time. */
+  /** The sandbox's clock at the start, in ms since the epoch; undefined for real time. */
   startMs: number | undefined
   /** Sandbox seconds per real second; 0 stops the clock. */
   speed: number
-  /** Rendered records kept in memory, in bytes; 0 disables the cache. */
+  /** Bytes of rendered records kept in memory; 0 disables the cache. */
   cacheBytes: number
   /** Share of conversations with each kind of hostile record. */
   hostile: HostileRates
-  /** How to serve the points that the API document leaves open (`readings.ts`); the others keep their default. */
+  /** Readings of points that the API document leaves open (`readings.ts`); the others keep their default. */
   readings: Partial<Readings>
   /** Faults served from the start; can be changed while it runs. */
   faults: FaultSettings
@@ -92,9 +92,9 @@ const UNPAID_HOURLY_REQUESTS = 300
 export const MAX_CONVERSATIONS = 5_000_000
 
 /**
- * Fills in defaults. Three depend on other options: an unpaid workspace has 300 requests per hour; conversations arrive by
- * default only on the real clock, so that a fixed `startMs` stays reproducible; a webhook address turns traffic on. The command
- * checks the ranges.
+ * Fills in defaults. Three depend on other options: an unpaid workspace has 300 requests per hour; conversations arrive
+ * by default only on the real clock, so that a fixed `startMs` stays reproducible; a webhook address turns traffic on.
+ * The command checks the ranges.
  */
 export function resolveOptions(given: Partial<SandboxOptions>, realNowMs: number = Date.now()): ResolvedOptions {
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))

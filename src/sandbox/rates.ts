@@ -9,7 +9,7 @@ export const invalidOption = (option: string, problem: string, hint: string): Co
 /** A probability, optionally with the parameter of the fault. */
 export type Rate = number | { rate: number; param?: number | undefined }
 
-/** Range of a parameter; always a whole number. */
+/** Range of a parameter, which is always a whole number. */
 export interface Param {
   unit: 'ms' | 'count' | 'bytes'
   default: number
@@ -24,13 +24,13 @@ export const shareOf = (rate: Rate): number => (typeof rate === 'number' ? rate 
 
 export const paramOf = (rate: Rate): number | undefined => (typeof rate === 'number' ? undefined : rate.param)
 
-/** Says what is wrong with a name; undefined if the table has it. */
+/** Returns what is wrong with a name; undefined if the table has it. */
 function nameIssue(table: RateTable, noun: string, name: string): string | undefined {
   if (Object.hasOwn(table, name)) return undefined
   return `there is no ${noun} ${JSON.stringify(name)}; known are ${Object.keys(table).join(', ')}`
 }
 
-/** Says what is wrong with a parameter; undefined if it is valid or not given. The table must have the name. */
+/** Returns what is wrong with a parameter; undefined if it is valid or omitted. The table must have the name. */
 export function paramIssue(table: RateTable, name: string, param: number | undefined): string | undefined {
   if (param === undefined) return undefined
   const bounds = table[name]!.param
@@ -44,7 +44,7 @@ const RateSetting = z.union([Share, z.strictObject({ rate: Share, param: z.numbe
   error: 'a rate is a number from 0 to 1, or {rate, param}',
 })
 
-/** Schema for rates by name. In messages, an entry of the table is called `noun`. */
+/** Returns the schema for rates by name. In messages, an entry of the table is called `noun`. */
 export function ratesSchema(table: RateTable, noun: string) {
   return z.record(z.string(), RateSetting).check(({ value, issues }) => {
     for (const [name, rate] of Object.entries(value)) {
@@ -54,7 +54,7 @@ export function ratesSchema(table: RateTable, noun: string) {
   })
 }
 
-/** One text per validation issue, beginning with its path. */
+/** Returns one text per validation issue, beginning with its path. */
 export function issueTexts(error: ZodError): string[] {
   return error.issues.map(({ path, message }) => [...path.map(String), message].join(': '))
 }

@@ -1,8 +1,8 @@
-// Readings: the points that the API document leaves open and on which the client depends, with the ways in which a vendor may serve
-// each. The first value is the default.
+// Readings: points that the API document leaves open and on which the client depends, with the ways in which a vendor
+// may serve each. The first value is the default.
 
 export interface ReadingDefinition {
-  /** The first is the default. */
+  /** Possible values; the first is the default. */
   values: readonly [string, string, ...string[]]
   /** One line for `--help` and the docs: the meaning of each value that is not obvious. */
   help: string
@@ -40,7 +40,7 @@ export const READINGS: Record<ReadingName, ReadingDefinition> = TABLE
 
 export const READING_NAMES = Object.keys(TABLE) as ReadingName[]
 
-/** Says what is wrong with a reading; undefined if name and value exist. */
+/** Returns what is wrong with a reading; undefined if name and value exist. */
 export function readingIssue(name: string, value: unknown): string | undefined {
   if (!Object.hasOwn(TABLE, name))
     return `unknown reading ${JSON.stringify(name)}; the known ones are ${READING_NAMES.join(', ')}`

@@ -1,15 +1,15 @@
-// Log of the API requests served, for tests and for people who want to see what a sync costs.
+// Log of the served API requests, for tests and for people who want to see the cost of a sync.
 import type { FaultKind } from './faults/fault-settings.ts'
 
 export type RequestKind = FaultKind | 'teams'
 
 export interface ServedRequest {
-  /** Counted from 1 since the start or the last reset. */
+  /** Number from 1 since the start or the last reset. */
   n: number
   /** Arrival, by the sandbox's clock, in ms. */
   at: number
   method: string
-  /** As sent, without the query. */
+  /** Path as sent, without the query. */
   path: string
   kind: RequestKind | 'other'
   agentId: string | null
@@ -17,24 +17,24 @@ export interface ServedRequest {
   organizationId?: string
   /** Documented parameters as sent; others are not recorded. */
   query: Record<string, string>
-  /** HTTP status; 0: the connection was closed without an answer. */
+  /** HTTP status; 0 if the connection was closed without an answer. */
   status: number
-  /** Conversations in the answer; 0 if the answer was lost on the way. */
+  /** Number of conversations in the answer; 0 if the answer was lost on the way. */
   returned: number
-  /** Sessions billed, whether or not the answer arrived. */
+  /** Number of billed sessions, whether or not the answer arrived. */
   billed: number
   /** Names of the faults applied to the request, in order. */
   faults: string[]
 }
 
 interface RequestFilter {
-  /** Only requests after that number. */
+  /** Selects only requests after that number. */
   since: number
   agentId: string | null
   kind: string | null
 }
 
-/** Above this the log drops its oldest tenth. */
+/** Maximum number of entries; beyond it the log drops its oldest tenth. */
 const MAX_KEPT = 200_000
 
 export class RequestLog {

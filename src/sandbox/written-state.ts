@@ -1,5 +1,5 @@
-// Holds the writes of callers: created tools and variables, updated metrics and workspace, deleted crawler jobs and organizations. It ends
-// with the process.
+// Holds the writes of callers: created tools and variables, updated metrics and workspace, deleted crawler jobs and
+// organizations. It ends with the process.
 import { SECOND } from '../core/time.ts'
 import { type AuditEntry, text } from './world/agents/audit-log.ts'
 import type { Metric, Tool, Variable } from './world/agents/resources.ts'
@@ -7,9 +7,9 @@ import type { Metric, Tool, Variable } from './world/agents/resources.ts'
 interface WrittenAgent {
   tools: Tool[]
   variables: Variable[]
-  /** By id; they replace the generated ones. */
+  /** Updated metrics by id, which replace the generated ones. */
   metrics: Map<string, Metric>
-  /** In order. */
+  /** Entries in order. */
   entries: AuditEntry[]
   changedMs: number
 }
@@ -22,21 +22,21 @@ export interface Write {
 }
 
 export class WrittenState {
-  /** The updates of the workspace, except those of its profile: no answer shows them (section 2.6). */
+  /** Updates of the workspace, except those of its profile: no answer shows them (section 2.6). */
   workspace: { workspaceName?: string | undefined; workspaceEmails?: string[] | undefined } = {}
   readonly deletedJobs = new Set<string>()
-  /** When organizations were deleted, by id. */
+  /** Times when organizations were deleted, by id. */
   readonly deletedOrganizations = new Map<string, number>()
   private readonly agents = new Map<string, WrittenAgent>()
   private created = 0
-  /** Named by audit entries. */
+  /** The user that audit entries name. */
   private readonly actor: string
 
   constructor(actor: string) {
     this.actor = actor
   }
 
-  /** Numbers created things, for their ids. */
+  /** Returns the next number for the id of a created thing. */
   nextNumber(): number {
     return this.created++
   }
@@ -64,7 +64,7 @@ export class WrittenState {
   }
 }
 
-/** Ids and times of changes are no fields. */
+/** Ids and times of changes, which are no audited fields. */
 const NO_FIELDS = ['id', 'agentId', 'userId', 'createdAt', 'updatedAt', 'createdAtUNIX', 'updatedAtUNIX']
 
 function differences({ path, before = {}, after }: Write) {

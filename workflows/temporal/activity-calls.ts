@@ -26,7 +26,7 @@ export const warehouse = proxyActivities<WarehouseActivities>({
   retry: { maximumInterval: '1 minute' },
 })
 
-/** Activities of any worker that has the landing, with retries. */
+/** Returns the activities of any worker that has the landing, with retries. */
 export const exportActivities = (): ExportActivities =>
   proxyActivities<ExportActivities>({
     taskQueue: exportQueueBeside(workflowInfo().taskQueue),
@@ -34,7 +34,10 @@ export const exportActivities = (): ExportActivities =>
     heartbeatTimeout: HEARTBEAT_MS,
   })
 
-/** Activities under a lease, without retries, because a sent request is billed. If cancelled, the workflow waits for the lease's outcome. */
+/**
+ * Returns activities under a lease, without retries, because a sent request is billed. If cancelled, the workflow waits for the lease's
+ * outcome.
+ */
 export const leasedActivities = (timeoutMs: number, { deadlineMs }: Grant, summary: string): ExportActivities =>
   proxyActivities<ExportActivities>({
     taskQueue: exportQueueBeside(workflowInfo().taskQueue),
@@ -45,7 +48,7 @@ export const leasedActivities = (timeoutMs: number, { deadlineMs }: Grant, summa
     summary,
   })
 
-/** Rethrows the ConvohouseError behind an activity's failure as such, and any other error unchanged. */
+/** Rethrows the ConvohouseError behind an activity's failure, or any other error unchanged. */
 export function rethrowActivityFailure(error: unknown): never {
   const cause = error instanceof ActivityFailure ? error.cause : undefined
   const [failure] = cause instanceof ApplicationFailure ? ((cause.details ?? []) as Partial<Failure>[]) : []

@@ -58,7 +58,7 @@ async function preemptible(
   }
 }
 
-/** Returns the outcome without the failure of a worker that shut down and so interrupted the lease: the sync continues. */
+/** Drops the failure of a worker that shut down and so interrupted the lease, since the sync continues. */
 const withoutShutdown = <T extends LeaseAnswers>(owner: Owner, outcome: T): T =>
   outcome.failure?.code === 'INTERRUPTED' && !cancelled(owner) ? { ...outcome, failure: null } : outcome
 

@@ -12,7 +12,7 @@ import type { PlannedFrom } from '../steps.ts'
 export interface SyncInput extends PlannedFrom {
   workspaceId: string
   queue?: QueuedSync[]
-  /** The running sync and where to continue it. */
+  /** The running sync and the checkpoint that it continues from. */
   resume?: { run: string; checkpoint: Checkpoint; allowed: Allowance[]; timeoutMs: number; aheadMs: number } | null
   progress?: Progress
   /** The plan of the running sync. */
@@ -32,7 +32,7 @@ export interface Owner {
   allowed: Allowance[]
   /** Resolving it ends every sleep of the host. */
   sleepInterrupted: Deferred
-  /** For the running sync: the timeout of a request, and how far the vendor's clock is ahead. */
+  /** For the running sync: the timeout of a request, and the lead of the vendor's clock. */
   timeoutMs: number
   aheadMs: number
   root: CancellationScope
@@ -48,7 +48,7 @@ export function publishProgress(owner: Owner, progress: Progress): void {
 
 export const cancelled = ({ root }: Owner): boolean => root.consideredCancelled
 
-/** True if another sync, or a new plan of the running one, comes before the running sync's history. */
+/** True if another sync, or a new plan of the running one, precedes the running sync's history. */
 function shouldYield({ queue, current }: Owner): boolean {
   const next = nextSync(queue)
   return next !== undefined && (next !== current || next.urgent)

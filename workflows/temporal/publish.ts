@@ -1,6 +1,6 @@
-// The workflow that publishes to one target, `publish/<target>`. The worker starts it when changes are due (`publish.every`), and it ends
-// when they are published. Its activity is retried until then, so the history does not grow while a target fails, and Temporal shows the
-// attempt and the last error. A person's request is made at once, and its failure is that person's answer.
+// The workflow that publishes to one target, `publish/<target>`. The worker starts it when changes are due (`publish.every`),
+// and it ends when they are published. Its activity is retried until then, so the history does not grow while a target fails,
+// and Temporal shows the attempt and the last error. A person's request is executed at once, and its failure is the answer.
 import {
   ActivityCancellationType,
   allHandlersFinished,
@@ -17,11 +17,11 @@ import { HEARTBEAT_MS, type PublicationRequest, type WarehouseActivities } from 
 /** Input of the workflow. */
 export interface PublishInput {
   target: string
-  /** False: it was started for an update, which requests the publication. */
+  /** False if it was started for an update, which requests the publication. */
   isDue: boolean
 }
 
-/** A publication takes ten minutes at most; it may wait for those to other targets. */
+/** A publication takes at most ten minutes, but may wait for those to other targets. */
 const LONGEST = '2 hours'
 
 const { publish } = proxyActivities<Pick<WarehouseActivities, 'publish'>>({

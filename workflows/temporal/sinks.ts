@@ -5,7 +5,7 @@ import type { Failure } from '../steps.ts'
 export interface RunSinks extends Sinks {
   runs: {
     paused(workspaceId: string, run: string, paused: boolean): void
-    /** The sync ended without a report, because of `failure`; null: it was cancelled. */
+    /** Reports that the sync ended without a report, because of `failure`; null if it was cancelled. */
     gaveUp(workspaceId: string, run: string, failure: Failure | null): void
   }
 }

@@ -1,4 +1,4 @@
-// The client of the whole API for other programs: a typed method for each of its sixteen endpoints.
+// The client of the whole API for other programs, with a typed method for each of its sixteen endpoints.
 
 import { z } from 'zod'
 import { readCsvAnswer, readJsonAnswer } from '../answers.ts'
@@ -37,7 +37,7 @@ interface OfCrawlerJob {
   jobId: string
 }
 
-/** The document shows no parameters of this list; these are the usual ones, which the vendor may refuse or ignore. */
+/** Usual parameters of a list whose parameters the document does not show. The vendor may refuse or ignore them. */
 interface PageQuery {
   /** From 1. */
   page?: number
@@ -48,14 +48,14 @@ interface PageQuery {
 export interface ExportArguments extends OfAgent {
   /** 1 to 100; default: 20. */
   limit?: number
-  /** Default: `desc`, newest first. */
+  /** Sort order; default: `desc`, newest first. */
   sort?: 'asc' | 'desc'
   /** Inclusive, unix seconds or ms; compared with the conversations' `ts`. */
   fromTs?: number
   toTs?: number
-  /** `nextCursor` of the page before; keep the other arguments while paging. */
+  /** `nextCursor` of the previous page; keep the other arguments while paging. */
   cursor?: string
-  /** Exactly these, at most 500, without paging. */
+  /** Exports exactly these conversations, at most 500, without paging. */
   convoIds?: readonly string[]
 }
 
@@ -80,17 +80,17 @@ export interface SearchArguments extends PageQuery {
   starredOnly?: boolean
 }
 
-/** Of a listing that has pages; fields other than the list may be missing. */
+/** An answer of a listing with pages; fields other than the list may be missing. */
 type Listed<List> = Succeeded & List & { readonly total?: number | null; readonly hasMore?: boolean | null }
 
 /**
- * Each method makes the request of one endpoint and resolves to its answer, as the API document describes it and with the fields that it
- * does not list. Secrets in answers (`serverUrlSecret`, values of variables, `dashboardPassword`, …) are there; the API token never is.
+ * Each method makes the request of one endpoint and resolves to its answer, as the API document describes it and with its unlisted
+ * fields. Answers contain their secrets (`serverUrlSecret`, values of variables, `dashboardPassword`, …), but never the API token.
  *
  * @throws ConvohouseError FLAG_INVALID for arguments that cannot be sent; no request is made then.
  * @throws VendorError with a stable `code` and, after an answer, `facts.status`: API_UNAUTHORIZED (401), API_FORBIDDEN (402, 403),
  *   API_NOT_FOUND (404), API_BAD_REQUEST (other 4xx; `issues` has the vendor's messages), API_RATE_LIMITED (429; `facts.retryAfterMs`
- *   where the vendor names a time), API_PROTOCOL; and API_UNAVAILABLE, API_TIMEOUT and API_NOT_JSON, which may succeed later: reads are
+ *   if the vendor names a time), API_PROTOCOL; and API_UNAVAILABLE, API_TIMEOUT and API_NOT_JSON, which may succeed later: reads are
  *   tried up to `maxAttempts` times, writes only again if nothing was sent. INTERRUPTED when the signal fires or the client is closed.
  */
 export interface ApiClient {
@@ -102,7 +102,7 @@ export interface ApiClient {
   createVariable(given: OfAgent & { variable: NewVariable }, options?: CallOptions): Promise<Answer<Variable>>
   /** Lists an agent's variables, with their current values (section 4.4). */
   listVariables(given: OfAgent, options?: CallOptions): Promise<Answer<readonly Variable[]>>
-  /** A page of an agent's audit log, newest entries first (section 4.5). `cursorTs`: the `nextCursorTs` of the page before. */
+  /** Gets a page of an agent's audit log, newest entries first (section 4.5). `cursorTs`: the previous page's `nextCursorTs`. */
   getAuditLog(
     given: OfAgent & { limit?: number; cursorTs?: number },
     options?: CallOptions,
@@ -112,7 +112,7 @@ export interface ApiClient {
     given: { workspaceId: string; updates: WorkspaceChanges },
     options?: CallOptions,
   ): Promise<Answer<Workspace>>
-  /** A custom metric (section 4.7). @throws VendorError API_NOT_FOUND */
+  /** Gets a custom metric (section 4.7). @throws VendorError API_NOT_FOUND */
   getCustomMetric(
     given: OfAgent & { metricId: string },
     options?: CallOptions,
@@ -122,7 +122,7 @@ export interface ApiClient {
     given: OfAgent & { metricId: string; metric: MetricChanges },
     options?: CallOptions,
   ): Promise<Succeeded & { readonly metric: Metric }>
-  /** A page of the voices that match (section 4.9). Providers that failed are in `providersFailed`, and their voices are missing. */
+  /** Lists a page of matching voices (section 4.9). `providersFailed` names providers that failed, whose voices are missing. */
   listVoices(
     given?: VoicesArguments,
     options?: CallOptions,
@@ -136,22 +136,23 @@ export interface ApiClient {
       readonly providersFailed?: readonly { readonly provider: string; readonly error: string }[]
     }
   >
-  /** A page that a crawler job has read (section 4.10). */
+  /** Gets a page that a crawler job has read (section 4.10). */
   getCrawlerPage(given: OfCrawlerJob & { pageId: string }, options?: CallOptions): Promise<Answer<CrawlerPage>>
   /** Deletes a crawler job and its pages (section 4.11). */
   deleteCrawlerJob(given: OfCrawlerJob, options?: CallOptions): Promise<Succeeded>
   /**
-   * A page, or a selection, of an agent's conversations (section 4.12). Each session with a person's messages is billed, as is each retry
-   * of a request that reached the vendor: `usage` has the cost. Requests count toward the hourly limit. With `format: 'csv'`: the CSV.
+   * Exports a page, or a selection, of an agent's conversations (section 4.12). Each session with a person's messages is billed, as is
+   * each retry of a request that reached the vendor; `usage` has the cost. Requests count toward the hourly limit. `format: 'csv'`
+   * returns CSV.
    */
   exportConversations(
     given: ExportArguments & { format?: 'json' },
     options?: CallOptions,
   ): Promise<ExportedConversations>
   exportConversations(given: ExportArguments & { format: 'csv' }, options?: CallOptions): Promise<string>
-  /** An organization (section 4.13). */
+  /** Gets an organization (section 4.13). */
   getOrganization(given: OfOrganization, options?: CallOptions): Promise<Answer<Organization>>
-  /** A page of an organization's teams (section 4.14). */
+  /** Lists a page of an organization's teams (section 4.14). */
   listTeams(
     given: OfOrganization & PageQuery,
     options?: CallOptions,
@@ -161,7 +162,7 @@ export interface ApiClient {
     given: OfOrganization,
     options?: CallOptions,
   ): Promise<Succeeded & { readonly deletedClientsCount: number }>
-  /** A page of the workspace's agents (section 4.16); starred agents may be in the second list only. */
+  /** Lists a page of the workspace's agents (section 4.16); only the second list may contain starred agents. */
   searchAgents(
     given?: SearchArguments,
     options?: CallOptions,
@@ -191,13 +192,13 @@ export function createApiClient(options: VendorClientOptions): ApiClient {
       })
     }
   const methods = Object.fromEntries(OPERATIONS.map(operation => [operation.name, methodOf(operation)]))
-  // The tests call each method; the types are those of the API document.
+  // The types are those of the API document; the tests call each method.
   return { ...methods, close: caller.close } as unknown as ApiClient
 }
 
 const TYPES = { list: z.array(z.unknown()), record: z.looseObject({}), count: z.number() }
 
-/** Throws unless the answer has the documented keys; of several, one is enough. */
+/** Throws unless the answer has the documented keys; of alternatives, one is enough. */
 function checkEnvelope({ name, envelope }: Operation, parsed: unknown): void {
   const keys = Object.entries(envelope)
   const isAlone = keys.length === 1

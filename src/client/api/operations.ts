@@ -1,15 +1,15 @@
-// The operations of the API, one declaration each (section 4 of the API document). The client's methods, the command `api` and its checks of
-// arguments derive from them.
+// The operations of the API, one declaration each (section 4 of the API document). The client's methods, the command
+// `api` and its argument checks derive from them.
 import type { Target } from '../address.ts'
 
-/** A query parameter. `texts`: several values, separated by commas; `ids`: the same, and errors show only their number. */
+/** A query parameter. `texts`: several values, separated by commas; `ids`: likewise, but errors show only their number. */
 export type Parameter =
   | { type: 'integer'; min: number; max?: number }
   | { type: 'text' | 'texts' | 'boolean' | 'cursor' }
   | { type: 'ids'; most: number }
   | { type: 'choice'; values: readonly string[] }
 
-/** What an operation does to the vendor's data, or to the account: `bills` costs billed sessions and hourly requests. */
+/** Effect of an operation on the vendor's data or the account: `bills` costs billed sessions and hourly requests. */
 export type Effect = 'reads' | 'bills' | 'writes' | 'deletes'
 
 export interface Operation {
@@ -19,12 +19,12 @@ export interface Operation {
   about: string
   effect: Effect
   method: Target['method']
-  /** `{agentId}` stands for an argument of that name. */
+  /** Path with placeholders: `{agentId}` stands for the argument of that name. */
   path: `/v3/${string}`
   query: Readonly<Record<string, Parameter>>
-  /** Key of the body that holds the argument of that name; null: the request has no body. */
+  /** Name of the argument that is sent as the body; null if the request has no body. */
   body: string | null
-  /** Keys of the answer, with the type of each. Of several keys, one may be missing. */
+  /** Keys of the answer, with their types. Of alternative keys, one may be missing. */
   envelope: Readonly<Record<string, 'list' | 'record' | 'count'>>
 }
 
@@ -36,7 +36,7 @@ const READ = { method: 'GET', effect: 'reads', query: {}, body: null } as const
 const WRITE = { effect: 'writes', query: {} } as const
 const DELETE = { method: 'DELETE', effect: 'deletes', query: {}, body: null } as const
 
-/** Of lists whose parameters the document does not show: the usual ones. */
+/** Usual parameters of lists whose parameters the document does not show. */
 const PAGE = { page: { type: 'integer', min: 1 }, limit: { type: 'integer', min: 1, max: 100 } } as const
 
 export const OPERATIONS = [

@@ -15,9 +15,9 @@ import type { Team, Voice } from './records/workspace-resources.ts'
 const AUDIT_PAGE = 200
 
 /**
- * All entries of an agent's audit log, newest first (section 4.5). Pages are requested with an overlap of a second, because the document
- * does not say whether a page includes the second of its cursor; repeated entries are skipped. Where the cursor does not move, the log has
- * ended or a second has more entries than a page: then the entries before that second are requested, under both readings of the cursor.
+ * Yields all entries of an agent's audit log, newest first (section 4.5). Pages overlap by a second, because the document does not
+ * say whether a page includes the second of its cursor; repeated entries are skipped. If the cursor does not move, the log has ended
+ * or a second has more entries than a page. The entries before that second are then requested, under both readings of the cursor.
  */
 export async function* allAuditEntries(
   api: ApiClient,
@@ -26,7 +26,7 @@ export async function* allAuditEntries(
 ): AsyncGenerator<AuditEntry, void, undefined> {
   const seen = new Map<string, number>()
   let cursor: number | undefined
-  // Lower where a second has more entries than a page: with the overlap, the same page would come again.
+  // Smaller if a second has more entries than a page: with the overlap, the same page would be returned again.
   let overlap = 1
   for (;;) {
     const from = cursor === undefined ? {} : { cursorTs: Math.max(0, cursor + overlap) }
@@ -52,7 +52,7 @@ export async function* allAuditEntries(
 
 const VOICES_PAGE = 500
 
-/** All voices that match (section 4.9). Voices of providers that fail are missing: `listVoices` names these. */
+/** Yields all matching voices (section 4.9). Voices of providers that fail are missing; `listVoices` names these providers. */
 export async function* allVoices(
   api: ApiClient,
   { offset = 0, limit = VOICES_PAGE, ...filters }: VoicesArguments = {},
@@ -67,8 +67,8 @@ export async function* allVoices(
 }
 
 /**
- * All pages of an export (section 4.12). Each page is billed. @throws ConvohouseError API_PROTOCOL where a page promises another one and
- * has no new cursor
+ * Yields all pages of an export (section 4.12). Each page is billed. @throws ConvohouseError API_PROTOCOL if a page
+ * promises another one without a new cursor
  */
 export async function* exportPages(
   api: ApiClient,
@@ -90,12 +90,12 @@ export async function* exportPages(
   }
 }
 
-/** `cutOff`: why the list may be incomplete; null if it is complete. */
+/** `cutOff`: reason why the list may be incomplete; null if it is complete. */
 interface Complete {
   cutOff: string | null
 }
 
-/** All agents of the workspace, starred ones included, each once (section 4.16). */
+/** Lists all agents of the workspace, including starred ones, each once (section 4.16). */
 export async function allAgents(
   api: ApiClient,
   given: Omit<SearchArguments, 'page' | 'limit'> = {},
@@ -106,7 +106,7 @@ export async function allAgents(
   return { agents: records as Agent[], cutOff }
 }
 
-/** All teams of an organization (section 4.14). */
+/** Lists all teams of an organization (section 4.14). */
 export async function allTeams(
   api: ApiClient,
   given: { orgId: string },

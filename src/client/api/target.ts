@@ -1,4 +1,4 @@
-// From an operation and its arguments to a request. Arguments that cannot be sent are refused before a request is made.
+// Turns an operation and its arguments into a request. Arguments that cannot be sent are refused before a request is made.
 import { ConvohouseError } from '../../core/errors.ts'
 import {
   type ApiAddress,
@@ -22,7 +22,7 @@ const argumentsOf = (operation: Operation): string[] => [
   ...Object.keys(operation.query),
 ]
 
-/** @throws the same as `operationTarget` */
+/** @throws as `operationTarget` */
 export const checkArguments = (operation: Operation, given: Arguments): void =>
   void operationTarget({ origin: '', prefix: '' }, operation, given)
 

@@ -1,14 +1,14 @@
 // Retries a request until it is answered, refused, or out of attempts.
 //
 //   slot ─▶ allow? ─▶ send ─▶ outcome ─▶ value
-//     ▲       │no                           │ transient
-//     │       ▼                            ▼
+//     ▲ │no │ transient
+//     │ ▼ ▼
 //     └───────┼───────────────────────── back off
 //             ▼
 //         the last error
 //
-// An attempt may cost quota whatever its outcome, so the observer is notified of each allowed attempt exactly once, before its answer is
-// used.
+// An attempt may cost quota regardless of its outcome, so the observer is notified of each allowed attempt exactly
+// once, before its answer is used.
 import { ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import type { Sent } from './transport.ts'
@@ -25,7 +25,7 @@ export interface AttemptOutcome {
   attempt: number
   sentAtMs: number
   receivedAtMs: number
-  /** Null where no answer came. */
+  /** Null if no answer arrived. */
   status: number | null
   /** True if nothing was sent, so that the vendor neither counted nor billed the attempt. */
   unsent: boolean
@@ -48,7 +48,7 @@ interface Attempts<T> {
   read: (sent: Sent, attempt: number) => T
   /** Builds the error of an attempt that was not made. */
   unsent: (attempt: number, why: 'stopped' | 'not-allowed') => ConvohouseError
-  /** Called after a 401: true if another token is known, so that the request is sent again at once. */
+  /** Called after a 401: true if another token is known, so that the request is immediately sent again. */
   renews: () => boolean
   /** Number of attempts that may be repeated although they reached the vendor. */
   repeatsSent: number
@@ -108,8 +108,8 @@ function settle<T>(read: () => T): Result<T> {
 const codeOf = (error: unknown): ErrorCode => (error instanceof ConvohouseError ? error.code : 'API_PROTOCOL')
 
 /**
- * 429 is not retried here: the governor decides when to send again. Neither is an answer that arrived completely and cannot be read: the same
- * request would be billed again, and most likely answered in the same way.
+ * True for errors to retry. The governor, not this file, decides when to retry after a 429. A complete answer that
+ * cannot be read is not retried: the same request would be billed again, and probably answered in the same way.
  */
 function isRetryable(error: unknown): error is ConvohouseError {
   if (!isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON')) return false
@@ -137,12 +137,12 @@ async function waitForRetry(
 const BASE_MS = 500
 const CAP_MS = 20 * SECOND
 
-/** If the vendor asks for a longer wait, the attempt is not retried here, and the caller decides. */
+/** If the vendor requests a longer wait, the attempt is not retried here, and the caller decides. */
 const LONGEST_RETRY_AFTER_MS = 60 * SECOND
 
 /**
- * Wait after failed attempt `attempt` (from 1), in ms: exponential with full jitter, so that clients that failed at the same time do not
- * retry at the same time, plus `Retry-After`.
+ * Returns the wait after failed attempt `attempt` (from 1), in ms: exponential with full jitter, so that clients that
+ * failed at the same time do not retry at the same time, plus `Retry-After`.
  * @param random a number in [0, 1)
  */
 export function backoffMs(attempt: number, random: number, retryAfterMs = 0): number {

@@ -1,11 +1,11 @@
-// Sends one request and collects the response. Never retries, never follows a redirect (which would receive the token), and asks for no
-// compression, so that a page lands as it was sent.
+// Sends one request and collects the response. Never retries, never follows a redirect (which would receive the token),
+// and requests no compression, so that a page lands unchanged.
 
 import { DecoratorHandler, type Dispatcher, Pool } from 'undici'
 import type { Target } from '../address.ts'
 import { type Exchange, readRetryAfter, readServerDate } from '../exchange.ts'
 
-/** Why a response is missing or incomplete. */
+/** Reason why a response is missing or incomplete. */
 export interface Breakdown {
   cause: Stop | 'network' | 'too-large' | 'encoded' | 'closed'
   /** Error code, such as ECONNRESET. Never a message: a library's text may quote the request. */
@@ -24,7 +24,7 @@ interface TransportOptions {
   /** Timeout for the headers (including connecting), and again for the body. */
   timeoutMs: number
   connections: number
-  /** A larger body is abandoned, which bounds memory. No page is nearly as large. */
+  /** A larger body is abandoned, which limits memory. No page is nearly as large. */
   maxBodyBytes: number
   now: () => number
 }
@@ -38,7 +38,7 @@ export function createTransport(options: TransportOptions): Transport {
   const pool = new Pool(options.origin, {
     connections: options.connections,
     pipelining: 1,
-    // Disabled in favour of the phase timer, because undici's timeouts are coarse and only measure silence.
+    // Disabled, because undici's timeouts are coarse and only measure silence; the phase timer replaces them.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: options.timeoutMs },
@@ -165,12 +165,12 @@ function explain(error: unknown, phases: PhaseTimer): Breakdown {
 type Stop = 'aborted' | 'timeout'
 
 /**
- * One signal that aborts a request: when its caller's signal fires, or when a phase (headers, then body) takes too long. The timer measures
- * the complete phase and not the silence between bytes, so that a trickling response is aborted, too.
+ * A signal that aborts a request when its caller's signal fires, or when a phase (headers, then body) takes too long. The
+ * timer measures the complete phase and not the silence between bytes, so that a trickling response is aborted, too.
  */
 interface PhaseTimer {
   readonly signal: AbortSignal
-  /** Why the signal fired; null as long as it has not. */
+  /** Reason why the signal fired; null until it has. */
   readonly stopped: Stop | null
   /** Starts the next phase with the full timeout. */
   next(): void

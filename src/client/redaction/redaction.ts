@@ -18,7 +18,7 @@ type JsonObject = Record<string, unknown>
 
 interface Redacted {
   value: unknown
-  /** Paths of removed values in document order: `agents[0].voiceConfig.speechGen.apiKey`. `*` stands for a key that may be data or a secret. */
+  /** Paths of removed values in document order: `agents[0].voiceConfig.speechGen.apiKey`. `*` replaces a key that may be data or a secret. */
   droppedPaths: string[]
 }
 
@@ -52,8 +52,8 @@ export const redactForms = (text: string, forms: readonly string[]): string =>
   forms.reduce((rest, form) => rest.replaceAll(form, MASK), text)
 
 /**
- * Every encoding of the secrets: plain, URL-encoded, escaped as in JSON, base64. Longest first: a secret that starts with another one must
- * be masked in full.
+ * Returns every encoding of the secrets: plain, URL-encoded, escaped as in JSON, base64. The longest come first, since
+ * a secret that starts with another one must be masked in full.
  */
 export function writtenForms(secrets: readonly string[]): string[] {
   const forms = secrets.filter(secret => secret !== '').flatMap(formsOf)
@@ -75,7 +75,7 @@ function formsOf(secret: string): string[] {
   ]
 }
 
-/** Returns the base64 characters that a secret yields at each of the three possible alignments, whatever text surrounds it. */
+/** Returns the base64 characters of a secret at each of the three alignments, regardless of the surrounding text. */
 export function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const forms = [0, 1, 2].map(before => {
@@ -99,7 +99,7 @@ interface Place {
   depth: number
   /** True inside the configuration of an external service. */
   inPlace: boolean
-  /** True inside customer data, where names say nothing about secrets. */
+  /** True inside customer data, where names do not indicate secrets. */
   isCustomerData: boolean
 }
 
@@ -107,7 +107,7 @@ const ROOT: Place = { above: null, key: '', depth: 0, inPlace: false, isCustomer
 
 const within = (above: Place, key: string | number): Place => ({ ...above, above, key, depth: above.depth + 1 })
 
-/** Place of a member. Everything inside a configuration or customer data belongs to the outermost one. */
+/** Returns the place of a member. Everything inside a configuration or customer data belongs to the outermost one. */
 function memberOf(above: Place, name: string): Place {
   const place = within(above, name)
   if (above.inPlace || above.isCustomerData) return place
@@ -127,7 +127,7 @@ function pathOf({ above, key }: Place): string {
   return path === '' ? shown : `${path}.${shown}`
 }
 
-/** Values nested deeper than MAX_DEPTH become null: they are never read and could hide a secret. */
+/** Redacts a value. Values nested deeper than MAX_DEPTH become null, since they are never read and could hide a secret. */
 function redact(value: unknown, place: Place, redaction: Redaction): unknown {
   if (typeof value === 'string') return redactString(value, place, redaction)
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value
@@ -191,7 +191,7 @@ function redactObject(object: JsonObject, place: Place, redaction: Redaction): J
     if (!place.isCustomerData) {
       if (isNamedSecret(name, object, place) || besideSecret.has(name)) {
         redaction.drop(own)
-        // Keeps the member with null as value, so that a second pass still takes `key` for a name and not for a secret.
+        // Keeps the member with null as value, so that a second pass still treats `key` as a name and not as a secret.
         return place.inPlace && besideSecret.has(name) ? [[name, null]] : []
       }
       if (isAuditEntry(object) && AUDITED_VALUES.includes(name)) return audited(object, name, own, redaction)
@@ -235,16 +235,16 @@ function isEnvironmentVariable({ isEnv }: JsonObject): boolean {
   return isEnv === true || isEnv === 1 || (typeof isEnv === 'string' && /^\s*(?:true|1)\s*$/i.test(isEnv))
 }
 
-/** Members whose sibling names a secret: `{ key: "Authorization", value: … }`. Headers of MCP servers use `name` instead of `key`. */
+/** Returns the members whose sibling names a secret: `{ key: "Authorization", value: … }`. MCP headers use `name`. */
 function namedAfterSecret(object: JsonObject, inPlace: boolean): string[] {
   const names = [object.key, object.name].filter(own => typeof own === 'string')
   return CARRIED_VALUES.filter(carried => names.some(own => isSecret(own, object[carried], inPlace)))
 }
 
-/** A run of characters without spaces that may be a key: long, and no address. */
+/** Matches characters without spaces that may be a key: long, and no address. */
 const LONG_WORD = /(?<!\S)(?!["'(]{0,2}[a-z]{2,8}:\/\/)\S{12,}/gi
 
-/** Returns the error of a provider of voices (section 4.9), which may quote the workspace's key in a sentence: words that may be keys are masked. */
+/** Masks words that may be keys in the error of a voice provider (section 4.9), which may quote the workspace's key in a sentence. */
 function providerError(error: unknown, own: Place, redaction: Redaction): unknown {
   if (typeof error !== 'string') return redact(error, own, redaction)
   const kept = withoutSecretsInMessage(error).replace(LONG_WORD, word => (/^[a-z]+[.,:;]?$/i.test(word) ? word : MASK))
@@ -260,7 +260,7 @@ function isAuditEntry(object: JsonObject): object is AuditEntry {
   return typeof object.field === 'string' && AUDITED_VALUES.some(name => name in object)
 }
 
-/** The names in an audit entry's field, a dotted path with ids in brackets: `nodes[n1].tools[t2].serverUrlSecret` (section 2.4). */
+/** Returns the names in an audit entry's dotted field, with ids in brackets: `nodes[n1].tools[t2].serverUrlSecret`. */
 const namesIn = (field: string): string[] => field.split(/[.[\]"']+/).filter(name => name !== '')
 
 const isPlaceName = (name: string): boolean => nameMeaning(name).isPlace
@@ -275,7 +275,7 @@ function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
   return names.some(name => HOLDS_ANYTHING.test(name) || isNamed(name))
 }
 
-/** True for truncated JSON that may contain a secret: anything named like one, or such a key, even if only its end tells. */
+/** True for truncated JSON that may contain a secret: a name of one, or a key, even if only its end shows it. */
 const mayHoldSecret = (text: string, inPlace: boolean): boolean =>
   isSecretName(text) ||
   [...text.matchAll(/"([^"\\]{1,64})"\s{0,4}:/g)].some(([, name]) => {
@@ -283,7 +283,7 @@ const mayHoldSecret = (text: string, inPlace: boolean): boolean =>
     return isSecret || isAuth || (inPlace && isKey)
   })
 
-/** Redacts an audited value. It is a string; if an object changed, the string is JSON and contains the object's secrets. */
+/** Redacts an audited value. It is a string; for a changed object, the string is JSON and contains the object's secrets. */
 function audited(entry: AuditEntry, name: string, own: Place, redaction: Redaction): [string, unknown][] {
   const value = entry[name]
   const place = { ...own, inPlace: own.inPlace || namesIn(entry.field).some(isPlaceName) }

@@ -1,21 +1,21 @@
-// Rules about key names (notes on the API, "Secret-bearing fields"): which names mark a secret, in which configurations any name that ends
-// in `key` does, and which names mark customer data, where no rule about names applies.
+// Rules about key names (notes on the API, "Secret-bearing fields"): names that mark a secret, configurations in which
+// any name that ends in `key` does, and names that mark customer data, where no rule about names applies.
 
 import { ExactNumber } from '../../json/exact-json.ts'
 
 /** The classification of a key by its name alone. */
 interface NameMeaning {
-  /** A secret, unless the value is a boolean or empty. */
+  /** True for a secret, unless the value is a boolean or empty. */
   isSecret: boolean
-  /** A secret, unless the value is a count: `maxTokens: 4096` is kept, `accessTokens: ["abc"]` is not. */
+  /** True for a secret, unless the value is a count: `maxTokens: 4096` is kept, `accessTokens: ["abc"]` is not. */
   isCounted: boolean
-  /** A secret if the value is a string: `X-Auth`, `basicAuth`. An object under such a name is a configuration. */
+  /** True for a secret if the value is a string: `X-Auth`, `basicAuth`. An object under such a name is a configuration. */
   isAuth: boolean
-  /** A secret inside the configuration of an external service. */
+  /** True for a secret inside the configuration of an external service. */
   isKey: boolean
-  /** The configuration of an external service: `vapiConfig`, `externalVoiceSettings`, `mcpServers`, `env`, `headers`, `auth`. */
+  /** True for the configuration of an external service: `vapiConfig`, `externalVoiceSettings`, `mcpServers`, `env`, `auth`. */
   isPlace: boolean
-  /** Customer data, whatever the names inside it. */
+  /** True for customer data, regardless of the names inside it. */
   isCustomerData: boolean
 }
 
@@ -25,10 +25,10 @@ const SECRET = new RegExp(
   `secret(?!ar(?:y|ies))|password|passwd|passphrase|passcode|pwd|token(?!i[sz])|credential|authori[sz]ation|bearer|jwt|cookie|magic[_\\-\\s]?code|(?:${KEYS})[_\\-.\\s]*key`,
   'i',
 )
-/** `smtpPass`, `db_pass`, `dbpass`; not `bypass`, `compass`, `passThrough`. */
+/** Matches `smtpPass`, `db_pass`, `dbpass`; not `bypass`, `compass`, `passThrough`. */
 const PASS = /(?<!by|com|sur|tres|over|under)pass\d*$/i
 
-/** Language model tokens: `tokenUsage`, `maxTokens`, `cumulativeInputTokens`, `tokenCount`. */
+/** Matches language model tokens: `tokenUsage`, `maxTokens`, `cumulativeInputTokens`, `tokenCount`. */
 const MODEL_TOKENS = /tokens?[_-]?usage|tokens(?!ecret)|token[_-]?(?:count|limit|budget|window)/gi
 const COUNTED = /tokens(?!ecret)|token[_-]?(?:count|limit|budget|window)/i
 const TOKEN_USAGE = /tokens?[_-]?usage/i
@@ -82,7 +82,7 @@ export function nameMeaning(name: string): NameMeaning {
 /** True if the name alone marks a secret. */
 export const isSecretName = (name: string): boolean => nameMeaning(name).isSecret
 
-/** True if the value must not be kept. `inPlace`: inside the configuration of an external service. */
+/** True if the value must not be kept. `inPlace`: it is inside the configuration of an external service. */
 export function isSecret(name: string, value: unknown, inPlace = false): boolean {
   const { isSecret, isCounted, isAuth, isKey } = nameMeaning(name)
   if (isSecret || (inPlace && isKey)) return !holdsOnly(value, isNothing)
@@ -90,7 +90,7 @@ export function isSecret(name: string, value: unknown, inPlace = false): boolean
   return isCounted && !holdsOnly(value, isCount)
 }
 
-/** Booleans (also as text) and empty values are never secrets. */
+/** True for booleans (even as text) and empty values, which are never secrets. */
 const isNothing = (value: unknown): boolean =>
   value === null ||
   value === undefined ||

@@ -8,7 +8,7 @@ import { isSecret, nameMeaning } from './secret-names.ts'
 /** Replaces a removed secret. */
 export const MASK = '***'
 
-/** Fast check: false only where `withoutSecretValues` changes nothing. Also matches JSON texts and escaped forms. */
+/** Fast check: false only if `withoutSecretValues` changes nothing. Also matches JSON texts and escaped forms. */
 const SUSPICIOUS =
   /:\/\/|%3A%2F%2F|-----BEGIN|\beyJ|\bbearer|\bbasic[\s\\]|(?<![a-z0-9])[sr]k[-_]|\bgh[pousr]_|\bgithub_pat|\bglpat-|\bxox[a-z]-|\bxapp-|\bAKIA|\bAIza|\bSG\.|\bhf_|\bwhsec_|\bnpm_|\bya29\.|hooks?\.|webhook|telegram\.org|^(?:\s|\\.)*["[{]/i
 
@@ -22,7 +22,7 @@ const OF_SERVICES =
 const SECRET_KEY = /(?<![A-Za-z0-9_-])[sr]k[-_][\w-]{8,512}/g
 const BEARER = /\b(bearer\s{1,8})([^\s"'`<>{}$*,;\\][^\s"'`<>{},;\\]{0,8191})/gi
 const BASIC = /\b(basic\s{1,8})([A-Za-z0-9+/]{6,4096}={0,2})/gi
-/** The path itself is the credential: it allows posting or acting as the bot. */
+/** Matches paths that are credentials themselves: they allow posting or acting as the bot. */
 const SECRET_PATH =
   /\b(hooks\.slack\.com|webhook\.office\.com|outlook\.office\.com\/webhook|(?:canary\.|ptb\.)?discord(?:app)?\.com\/api\/webhooks|hooks\.zapier\.com|hook\.(?:[\w-]{1,20}\.)?(?:make|integromat)\.com|api\.telegram\.org)\/[^\s"'<>{}\\]{1,4096}/gi
 const ADDRESS = /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s"'<>`{}\\]{1,8192}/gi
@@ -115,9 +115,9 @@ function maskOnce(text: string): string {
     .replace(ENCODED_ADDRESS, withoutInner)
 }
 
-/** A name and its value in one text: `X-Api-Key: abc`, `OPENAI_KEY=abc`, `--token=abc`. */
+/** Matches a name and its value in one text: `X-Api-Key: abc`, `OPENAI_KEY=abc`, `--token=abc`. */
 const NAMED = /^(\s*-{0,2}(?:export\s+)?([\w.-]{1,64})\s*[:=]\s*)(\S[\s\S]*)$/
-/** A line of headers or variables. */
+/** Matches a line of headers or variables. */
 const NAMED_LINE = /^\s*(?:#.*|(?:export\s+)?[\w.-]{1,64}\s*[:=].*)?$/
 
 function withoutNamedOne(text: string): string {
@@ -125,7 +125,7 @@ function withoutNamedOne(text: string): string {
   return name !== undefined && value !== MASK && isSecret(name, value, true) ? `${head}${MASK}` : text
 }
 
-/** Masks a text in the configuration of an external service that is a header, a variable or an option, or lines of those. */
+/** Masks a header, a variable or an option, or lines of these, in the configuration of an external service. */
 export function withoutNamedSecret(text: string): string {
   const lines = text.split(/(\r?\n)/)
   return lines.length > 1 && lines.every(line => NAMED_LINE.test(line))
@@ -137,7 +137,7 @@ const IN_PROSE = /([\w.-]{0,64}(?:[ -]key|key|[a-z]))(["']?\s{0,4}[:=]\s{0,4}["'
 const PLAIN_WORD =
   /^(?:required|invalid|missing|expected|expired|must|is|not|a|an|the|unexpected|unknown|[a-z]{1,3})[.!]?$/i
 
-/** For error messages, which may quote their input: also masks values after `password:` or `apiKey=`. */
+/** Masks secrets in error messages, which may quote their input: also values after `password:` or `apiKey=`. */
 export const withoutSecretsInMessage = (text: string): string =>
   withoutSecretValues(text).replace(IN_PROSE, (whole, name: string, between: string, value: string) => {
     const { isSecret: isNamed, isKey } = nameMeaning(name)

@@ -1,15 +1,15 @@
-// Masks the API token where the vendor, or a proxy in front of it, echoes the request (ADR 11). The token is replaced wherever it appears
-// plain, with escapes of URLs, JSON or HTML, in base64 or in hex. A failed answer that contains it in another encoding is not kept.
+// Masks the API token if the vendor, or a proxy in front of it, echoes the request (ADR 11). The token is masked wherever it appears
+// plain, escaped for URLs, JSON or HTML, in base64 or in hex. A failed answer that contains it in another encoding is not kept.
 import { base64Of, writtenForms } from './redaction.ts'
 import { MASK } from './secret-values.ts'
 
-/** Pages are not searched for a short token, which may be a word in the data, nor for one of digits, which may be a number. */
+/** False for short tokens, which may be words in the data, and for digits, which may be numbers. */
 const isMaskable = (token: string): boolean => token.length >= 16 && /\D/.test(token)
 
 interface Patterns {
   /** The token's forms in JSON, in JSON inside a JSON string, and in hex. A usable page is searched only for these, at a thousandth of the cost of parsing. */
   plain: readonly string[]
-  /** Forms in which the token begins where a text was truncated. */
+  /** Forms in which a token may begin at the end of a truncated text. */
   forms: readonly string[]
   /** Matches the token with any of its characters escaped. */
   spelled: RegExp
@@ -21,10 +21,10 @@ const HTML_NAMES: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>
 
 const htmlOf = (character: string): string => `&${HTML_NAMES[character]};`
 
-/** Returns the escape of .NET. Go writes the same in lower case. */
+/** Returns .NET's escape. Go writes the same in lower case. */
 const jsonOf = (character: string): string => `\\u00${character.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** Returns the token as serializers write it that escape what HTML might read: .NET, Go, templates. */
+/** Returns the token as written by serializers that escape characters special in HTML: .NET, Go, templates. */
 const forHtml = (token: string): string[] => [
   token.replace(/[&<>+`]/g, jsonOf),
   token.replace(/[&<>]/g, character => jsonOf(character).toLowerCase()),
@@ -57,11 +57,11 @@ function patternsOf(token: string): Patterns {
   return patterns
 }
 
-/** Masks the tokens in a usable body, with the number of occurrences; returns the same buffer where none occurs. */
+/** Masks the tokens in a usable body, and counts them; returns the same buffer if none occurs. */
 export function pageWithoutToken(body: Buffer, tokens: readonly string[]): { bytes: Buffer; count: number } {
   const found = tokens.filter(token => isMaskable(token) && patternsOf(token).plain.some(form => body.includes(form)))
   if (found.length === 0) return { bytes: body, count: 0 }
-  // Read as Latin-1, each byte is a character: all other bytes stay as they are.
+  // Read as Latin-1, each byte is a character, so all other bytes stay unchanged.
   let count = 0
   const mask = () => {
     count += 1
@@ -75,8 +75,8 @@ export function pageWithoutToken(body: Buffer, tokens: readonly string[]): { byt
 export const textWithoutToken = (text: string, tokens: readonly string[]): string => masked(text, tokens) ?? MASK
 
 /**
- * Masks the tokens in an unusable response. `encoding`: the response's `Content-Encoding`. What cannot be searched, because it is compressed
- * or binary, or contains a token in an unusual encoding, is replaced by a line that says so.
+ * Masks the tokens in an unusable response. `encoding`: the response's `Content-Encoding`. A response that cannot be searched,
+ * because it is compressed or binary, or contains a token in an unusual encoding, is replaced by a line that says so.
  */
 export function failedWithoutToken(
   body: Buffer,
@@ -90,7 +90,7 @@ export function failedWithoutToken(
   return kept === text ? body : Buffer.from(kept, 'latin1')
 }
 
-/** Control characters that no text contains. UTF-16 contains NULs. */
+/** Matches control characters that no text contains. UTF-16 contains NULs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they tell binary data from text.
 const BINARY = /[\x01-\x08\x0e-\x1a\x1c-\x1f]/
 
@@ -109,7 +109,7 @@ function masked(text: string, tokens: readonly string[]): string | null {
   return isHidden ? null : left
 }
 
-/** Number of characters of `form` with which a truncated text ends. */
+/** Returns the number of characters of `form` with which a truncated text ends. */
 function prefixAtEnd(text: string, form: string): number {
   for (let length = form.length - 1; length >= MIN_PREFIX_CHARS; length--)
     if (text.endsWith(form.slice(0, length))) return length

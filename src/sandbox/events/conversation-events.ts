@@ -22,7 +22,7 @@ interface Situation {
   record(): Readonly<Record<string, unknown>>
 }
 
-/** The type-specific fields of a payload, for each type of conversation event. */
+/** Type-specific fields of a payload, for each type of conversation event. */
 const FIELDS: Partial<Record<EventName, (situation: Situation) => Payload>> = {
   message_received: messageReceived,
   conversation_updated: conversationUpdated,
@@ -32,7 +32,7 @@ const FIELDS: Partial<Record<EventName, (situation: Situation) => Payload>> = {
   bug_reported: bugReported,
 }
 
-/** All fields of the payload except those common to all events; `lead_captured` has no `convoId`. */
+/** Returns all fields of the payload except those common to all events; `lead_captured` has no `convoId`. */
 export function conversationPayload(situation: Situation): Payload {
   const { happening, convoId, agentId, agentName } = situation
   const name = drawOf(situation).made(0.9, () => agentName) ?? undefined
@@ -44,7 +44,7 @@ export function conversationPayload(situation: Situation): Payload {
   }
 }
 
-/** Random draws that are equal for all events of one conversation and type. */
+/** Returns random draws that are equal for all events of one conversation and type. */
 const drawOf = ({ scene, happening }: Situation): Draw =>
   new Draw(scene.seed, scene.index, PURPOSE.event + EVENT_NAMES.indexOf(happening.type))
 
@@ -148,13 +148,13 @@ csat crmActivities tokenUsage capturedVariables
   .trim()
   .split(/\s+/)
 
-/** Returns the light fields of a record; null for absent ones, so that events also report removed values. */
+/** Returns the light fields of a record; null for missing ones, so that events also report removed values. */
 function lightOf(record: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(LIGHT_FIELDS.map(name => [name, record[name] ?? null]))
 }
 
-// A conversation's transcript so far, as turns and as model messages. It agrees with the record: there are `messagesNum` turns, and if a
-// person wrote in a session, the session's last turn has the time of its last message.
+// A conversation's transcript so far, as turns and as model messages. It agrees with the record: there are
+// `messagesNum` turns, and if a person wrote in a session, the session's last turn has the time of its last message.
 
 export interface Turn {
   turnId: string
@@ -173,7 +173,7 @@ interface ModelMessage {
   content: string | { type: 'text'; text: string }[]
 }
 
-/** The model sees only this many of the newest turns. */
+/** Maximum number of newest turns that the model sees. */
 const HISTORY_LENGTH = 12
 
 /** Returns the turns so far. */
@@ -181,7 +181,7 @@ function turnsOf(scene: Scene): Turn[] {
   return scene.sessions.flatMap((_, number) => sessionTurns(scene, number))
 }
 
-/** A contact's message: session and exchange, both from 0. */
+/** Position of a contact's message: session and exchange, both from 0. */
 interface MessagePlace {
   session: number
   exchange: number
@@ -232,7 +232,7 @@ function sessionTurns(scene: Scene, number: number): Turn[] {
   return [greeting, ...talked]
 }
 
-/** Who answers: the agent or, after a handoff and until the session ends, the person. */
+/** Returns who answers: the agent or, after a handoff and until the session ends, the person. */
 function answerer({ life }: Scene, session: number, atMs: number): Pick<Turn, 'role' | 'userId'> {
   const { acceptedMs = Number.POSITIVE_INFINITY, acceptedBy } = life.courses[session]!.handoff ?? {}
   return acceptedMs < atMs ? { role: 'human_agent', userId: acceptedBy![0] } : { role: 'assistant' }
@@ -249,7 +249,7 @@ export interface Happening {
 
 const CHATS: readonly Channel[] = ['web-chat', 'whatsapp', 'instagram']
 
-/** In no particular order, except that a message or delegation comes before the change of the record that it causes. */
+/** Lists the happenings, unordered, except that a message or delegation precedes the change that it causes. */
 export function happeningsOf(life: Life, channel: Channel): Happening[] {
   const facts: { type: EventName; ms: number | undefined }[] = [
     ...life.courses.map(({ handoff }) => ({ type: 'chat_delegated' as const, ms: handoff?.acceptedMs })),

@@ -1,6 +1,6 @@
 // The types of webhook events (API document, section 6.3), and what the sandbox knows about one event.
 
-/** In the document's order, then the test event (6.1). An event's random draws depend on its position here. */
+/** Event names in the document's order, then the test event (6.1). An event's random draws depend on its position here. */
 export const EVENT_NAMES = [
   'agent_created',
   'agent_updated',

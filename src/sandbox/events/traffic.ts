@@ -111,7 +111,7 @@ export class Traffic {
   }
 }
 
-// An index of conversations by the hours in which something happens to them.
+// A world whose conversations can be indexed by the hours in which something happens to them.
 
 interface AgendaWorld {
   /** The index of every conversation is below this. */
@@ -122,7 +122,7 @@ interface AgendaWorld {
   coarseMoments(index: number): number[]
 }
 
-/** Indexes only the conversations that began at most `LONGEST_LIFETIME_MS` before the hours that were asked for. */
+/** Indexes only the conversations that began at most `LONGEST_LIFETIME_MS` before the requested hours. */
 class Agenda {
   private readonly world: AgendaWorld
   private readonly hours = new Map<number, Set<number>>()

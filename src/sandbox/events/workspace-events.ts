@@ -12,7 +12,7 @@ export function workspaceEvents(seed: number, agents: AgentList, afterMs: number
   return [...ofAgents, ...organizationChanges(seed, afterMs, untilMs).map(organizationEvent)]
 }
 
-/** `record`: the agent's current or last state. */
+/** Returns an event about an agent. `record`: the agent's current or last state. */
 export function agentEvent(record: AgentRecord, change: Change, ms: number): WorldEvent {
   const { ID: agentId, title: agentName, agentPlatform } = record
   return workspaceEvent(`agent_${change}`, ms, { agentId, agentName, agentPlatform, operation: change }, agentId)

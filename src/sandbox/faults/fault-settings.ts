@@ -22,7 +22,7 @@ interface FaultDefinition {
   stage: Stage
   /** One line for `--help` and the docs. */
   help: string
-  /** Also served to requests of the other kinds, by a script. */
+  /** True if a script may serve it to requests of the other kinds, too. */
   search?: true
   /** Served only to requests in paginated mode, or only to those with a cursor. */
   needs?: 'paging' | 'cursor'
@@ -117,7 +117,7 @@ export const FAULT_KINDS = [
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /**
- * Serves a fault to each request that matches all given fields, or changes conditions before such a request is answered. The requests of
+ * Serves a fault to each request that matches all given fields, or changes conditions before answering. The requests of
  * each kind are numbered separately, from 1 since the faults were set.
  */
 export interface ScriptRule {
@@ -131,14 +131,14 @@ export interface ScriptRule {
   /** First and last number, both inclusive. */
   from?: number | undefined
   to?: number | undefined
-  /** Every multiple of this number. */
+  /** Matches every multiple of this number. */
   every?: number | undefined
   /** Maximum number of matches. */
   times?: number | undefined
 }
 
 export interface FaultSettings {
-  /** Decides which request numbers are hit. Default: 1. */
+  /** Determines which request numbers are hit. Default: 1. */
   seed?: number | undefined
   /** A probability for each export. */
   rates?: Partial<Record<FaultName, Rate>> | undefined

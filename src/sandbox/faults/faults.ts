@@ -17,7 +17,7 @@ import {
   type Stage,
 } from './fault-settings.ts'
 
-/** The parts of a request that faults depend on. */
+/** Properties of a request that faults depend on. */
 interface FaultRequest {
   kind: FaultKind
   agentId: string | null
@@ -58,7 +58,7 @@ export class Faults {
   private settings: FaultSettings = {}
   private requests: Record<FaultKind, number> = noRequests()
   private served: Partial<Record<FaultName, number>> = {}
-  /** How often each rule of the script has matched. */
+  /** Number of matches of each rule of the script. */
   private matched: number[] = []
 
   /** @throws ConvohouseError CONFIG_INVALID */

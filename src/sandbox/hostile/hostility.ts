@@ -1,16 +1,16 @@
-// Decides which conversations are hostile, and how: a function of rates, seed and index.
+// Decides which conversations are hostile, and how, from rates, seed and index.
 import { type Param, paramOf, type Rate, shareOf } from '../rates.ts'
 import { conversationId, indexOfConversation } from '../world/identity.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
 
 export interface Hostility {
-  /** No record is hostile. */
+  /** True if no record is hostile. */
   isNone: boolean
-  /** The record has no `ID` or is not an object. */
+  /** True if the record has no `ID` or is not an object. */
   isNameless(index: number): boolean
-  /** The served `ID`; undefined if nameless. */
+  /** Returns the served `ID`; undefined if nameless. */
   idOf(index: number): string | undefined
-  /** Undefined if no conversation has that `ID`. */
+  /** Returns the index of an `ID`; undefined if no conversation has it. */
   indexOf(id: string): number | undefined
   /** Applies the mutations to a record's JSON text. */
   mutate(index: number, text: string): string
@@ -46,10 +46,10 @@ const MUTATIONS: Partial<Record<HostileName, Mutation>> = {
 
 const NO_OBJECTS = ['null', '42', '"a record"', '[]', 'true'] as const
 
-/** The rates must be valid; `options.ts` checks them. */
+/** Creates the hostility. The rates must be valid; `options.ts` checks them. */
 export function createHostility({ seed, hostile }: { seed: number; hostile: HostileRates }): Hostility {
   const names = HOSTILE_NAMES.filter(name => shareOf(hostile[name] ?? 0) > 0)
-  /** Returns the draw for the mutation if the conversation is hostile in the way `name`; else undefined. */
+  /** Returns the draw for the mutation if the conversation is hostile in the way `name`; otherwise undefined. */
   const drawIf = (index: number, name: HostileName): Draw | undefined => {
     const draw = new Draw(seed, index, PURPOSE.hostile + HOSTILE_NAMES.indexOf(name))
     return draw.chance(shareOf(hostile[name] ?? 0)) ? draw : undefined
@@ -111,7 +111,7 @@ function plainId(text: string): string {
   return around === undefined ? text : text.slice(around[0].length, text.length - around[1].length)
 }
 
-// Every kind of hostile record, and what it does to a record: odd values, field names and nesting.
+// Every kind of hostile record, and its effect: odd values, field names and nesting.
 
 /** Fields that `wrongTypes` leaves alone: `no-id` and the `ts-` mutations change them. */
 const KEPT = new Set(['ID', 'ts'])

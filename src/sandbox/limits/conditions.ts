@@ -21,11 +21,11 @@ const Settings = z.strictObject({
   turnPeriod: z.literal(true).optional(),
 })
 
-/** A setting that is not given stays unchanged. */
+/** Changes of settings. Omitted settings stay unchanged. */
 export interface ConditionSettings {
-  /** False: the export is refused with 403. */
+  /** False to refuse the export with 403. */
   paid?: boolean | undefined
-  /** A longer lag stops the mirror until the lag is reached; with a shorter one it catches up at once. */
+  /** Lag of the mirror. A longer one stops the mirror until it is reached; with a shorter one it catches up at once. */
   mirrorLagMs?: number | undefined
   /** Deleted agents, by ID or number from 1: not listed, and their export is a 404. All others exist. */
   gone?: (string | number)[] | undefined
@@ -63,7 +63,7 @@ export class Conditions {
     return this.gone.has(agentId)
   }
 
-  /** Time of the data that the mirror holds. */
+  /** Returns the time of the mirror's data. */
   dataMs(nowMs: number): number {
     return Math.max(nowMs - this.lagMs, Math.min(this.reachedMs, nowMs))
   }

@@ -41,7 +41,7 @@ interface Spent {
 
 interface Counted extends Spent {
   key: string
-  /** Billed by this request. */
+  /** Sessions billed by this request. */
   billed: number
 }
 
@@ -49,7 +49,7 @@ export class Quota {
   private readonly options: QuotaOptions
   /** Usage by period key. Earlier periods are kept, since the clock can be set back into one. */
   private readonly spent = new Map<string, Spent>()
-  /** The last sequence that has begun is the current one; `turn` adds a sequence. */
+  /** Sequences of periods. The last one that has begun is the current one; `turn` adds a sequence. */
   private readonly counts: Count[]
   private logged = 0
 
@@ -71,12 +71,12 @@ export class Quota {
     return this.usageOf({ key: this.periodKey(nowMs), billed: sessions, ...spent })
   }
 
-  /** Current usage; bills nothing. */
+  /** Returns the current usage; bills nothing. */
   peek(nowMs: number): Usage {
     return this.usageOf({ key: this.periodKey(nowMs), billed: 0, ...this.spentIn(nowMs) })
   }
 
-  /** Usage of the last earlier period with billed sessions; undefined if there is none. */
+  /** Returns the usage of the last earlier period with billed sessions; undefined if there is none. */
   before(nowMs: number): Usage | undefined {
     const now = this.periodKey(nowMs)
     const last = [...this.spent].findLast(([key, { requests }]) => key !== now && requests > 0)
@@ -89,7 +89,7 @@ export class Quota {
     this.counts.push({ startMs: nowMs, number })
   }
 
-  /** The usage that would be reported if the period had billed only this request. */
+  /** Returns the usage that would be reported if the period had billed only this request. */
   onlyThis({ billableUsedThisRequest: billed }: Usage, nowMs: number): Usage {
     return this.usageOf({ key: this.periodKey(nowMs), billed, sessions: billed, requests: 1 })
   }
@@ -118,7 +118,7 @@ export class Quota {
     return spent
   }
 
-  /** The period's first day and its number, which tells periods shorter than a day apart. */
+  /** Returns the period's first day and its number, which distinguishes periods shorter than a day. */
   private periodKey(nowMs: number): string {
     const { startMs, number } = this.periodAt(nowMs)
     return `${new Date(startMs).toISOString().slice(0, 10)}.${number}`

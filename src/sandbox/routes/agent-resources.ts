@@ -45,8 +45,8 @@ export function ofAgent(handler: Handler): Route['answer'] {
 }
 
 /**
- * Adds a write to the agent's audit log and posts `agent_updated`, unless it changes nothing. This is our reading: section 6.3 has no
- * event of tools, variables or metrics.
+ * Adds a write to the agent's audit log and posts `agent_updated`, unless it changes nothing. This is our reading,
+ * since section 6.3 has no event for tools, variables or metrics.
  */
 function reportWrite(service: SandboxService, { record }: FoundAgent, write: Write, nowMs: number): void {
   if (!service.state.audit(record.ID, write, nowMs)) return
@@ -60,7 +60,7 @@ const flag = z.boolean().optional()
 const texts = z.array(z.string()).optional()
 const anything = z.unknown().optional()
 
-/** A key has at least one character that is no space; the document has no other rule. */
+/** A key has at least one non-space character; the document has no other rule. */
 const VariableBody = z.object({
   variable: z.object({
     key: z.string().regex(/\S/, 'must not be empty'),
@@ -76,7 +76,7 @@ const VariableBody = z.object({
   }),
 })
 
-/** The fields that only answers have (`id`, `createdAt`, …) are known, and ignored. */
+/** Fields that only answers have (`id`, `createdAt`, …) are known, but ignored. */
 const ToolBody = z.object({
   tool: z.object({
     name: z.string().min(1),
@@ -111,7 +111,7 @@ export function createTool(service: SandboxService, agent: FoundAgent, { body, n
   return jsonAnswer({ success: true, message: 'Tool created successfully', data: tool })
 }
 
-/** Values are returned as they are, also those of `isEnv` (section 4.4: "including current values"). */
+/** Lists variables with their unmodified values, including those of `isEnv` (section 4.4: "including current values"). */
 export function listVariables(service: SandboxService, agent: FoundAgent, { nowMs }: RouteRequest): Answer {
   const data = variablesOf(service, agent, nowMs)
   return jsonAnswer({ success: true, message: 'Variables retrieved successfully', data })
@@ -134,7 +134,7 @@ export function createVariable(service: SandboxService, agent: FoundAgent, { bod
   const { agentId, workspaceId: userId } = agent
   const id = `var_${new Draw(agent.seed, state.nextNumber(), PURPOSE.written).hex(12)}`
   const value = sent.value ?? sent.defaultValue
-  // The request has no type; `string` is the only one that the document shows.
+  // The request has no type; the document shows only `string`.
   const type = value === undefined || value === null ? 'string' : typeof value
   const variable = { id, ...VARIABLE_DEFAULTS, ...sent, type, agentId, userId }
   state.agent(agentId).variables.push(variable)
@@ -172,7 +172,7 @@ function shown({ options, ...metric }: Metric): Metric {
   return metric.type === 'enum' ? { ...metric, options: options ?? [] } : metric
 }
 
-/** Changes the given fields only. */
+/** Changes only the given fields. */
 export function updateMetric(service: SandboxService, agent: FoundAgent, { ids, body, nowMs }: RouteRequest): Answer {
   const read = readBody(Body, body)
   if ('refused' in read) return read.refused

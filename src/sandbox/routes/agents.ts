@@ -24,7 +24,7 @@ const ORDERS: Record<z.output<typeof SearchQuery>['sortBy'], Comparison> = {
   alphabetical: (a, b) => a.title.localeCompare(b.title, 'en'),
 }
 
-/** Agents are served live, without the mirror's lag. */
+/** Searches agents, which are served live, without the mirror's lag. */
 export function searchAgents(service: SandboxService, { params, nowMs }: RouteRequest): Answer {
   const { options } = service
   const { readings } = options
@@ -48,7 +48,7 @@ export function searchAgents(service: SandboxService, { params, nowMs }: RouteRe
   })
 }
 
-/** Existing agents whose ID, title or description contains the text. */
+/** Returns existing agents whose ID, title or description contains the text. */
 function matching({ world, conditions, state }: SandboxService, search: string, nowMs: number): AgentRecord[] {
   const needle = search.toLowerCase()
   const existing = world.agentIds().filter(id => !conditions.isGone(id))

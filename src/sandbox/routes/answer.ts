@@ -7,12 +7,12 @@ export interface Answer {
   /** For the request log: conversations in the answer, and sessions billed. */
   returned?: number
   billed?: number
-  /** Absent: the answer is sent at once, complete, and with the right `Date`. */
+  /** Omitted to send the complete answer at once, with the correct `Date`. */
   delivery?: Delivery
 }
 
 export interface Delivery {
-  /** `nothing`: closes the connection; `half`: closes it in the middle of the body. Absent: the complete answer. */
+  /** `nothing`: closes the connection; `half`: closes it in the middle of the body. Omitted for the complete answer. */
   sends?: 'nothing' | 'half'
   /** Delay in real milliseconds. */
   holdMs?: number
@@ -58,7 +58,7 @@ export function fault(
   }
 }
 
-/** Returns an answer whose body is JSON text already. */
+/** Returns an answer whose body is already JSON text. */
 export function rawJson(body: Buffer): Answer {
   return { status: 200, contentType: JSON_TYPE, body }
 }

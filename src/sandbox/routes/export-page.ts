@@ -9,7 +9,7 @@ export interface ExportPage {
   /** Conversations returned, in order. */
   indices: number[]
   billed: number
-  /** Scanned conversations: the returned ones and those skipped because no person has written in them. */
+  /** Number of scanned conversations: the returned ones and those skipped because no person has written in them. */
   scanned: number
   hasMore: boolean
   /** Null on the last page. */
@@ -78,7 +78,7 @@ function billedOf(world: World, indices: readonly number[], dataMs: number): Pic
   return { indices: exported, billed }
 }
 
-/** Parameters that must not change while paging; `limit` may. */
+/** Parameters that must not change while paging, unlike `limit`. */
 interface CursorScope {
   seed: number
   agentId: string
@@ -89,7 +89,7 @@ interface CursorScope {
 
 /** The beginning of a page. */
 interface Bookmark {
-  /** The page begins after this position; undefined: at the start. */
+  /** Position before the page; undefined at the start. */
   after: Place | undefined
   /** Number of empty pages at this position, so that their cursors differ. */
   stays: number
@@ -103,13 +103,13 @@ function encodeCursor({ after, stays }: Bookmark, scope: CursorScope): string {
   return Buffer.from(`${text}.${seal(text, scope)}`).toString('base64url')
 }
 
-/** Reads where the page of a cursor begins; undefined if the text is not a cursor of this query. */
+/** Decodes where the page of a cursor begins; undefined if the text is not a cursor of this query. */
 function decodeCursor(text: string, scope: CursorScope): Bookmark | undefined {
   const match = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1'))
   if (!match) return undefined
   const after = match[1] === undefined ? undefined : { ts: Number(match[1]), index: Number(match[2]) }
   const bookmark = { after, stays: Number(match[3] ?? 0) }
-  // Compares the text too: several base64url texts decode to the same bytes.
+  // Compares the text too, since several base64url texts decode to the same bytes.
   return encodeCursor(bookmark, scope) === text ? bookmark : undefined
 }
 

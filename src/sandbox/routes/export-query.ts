@@ -10,7 +10,7 @@ export interface ExportQuery {
   /** As sent, for the echoed `query`. */
   fromTs: number | null
   toTs: number | null
-  /** Inclusive bounds in ms; 0 and infinity if absent. */
+  /** Inclusive bounds in ms; 0 and infinity if omitted. */
   fromMs: number
   toMs: number
   limit: number
@@ -19,7 +19,7 @@ export interface ExportQuery {
   convoIds: string[] | undefined
 }
 
-/** The sizes of a paid workspace; the export of any other is refused. */
+/** Limit for a paid workspace; others cannot export. */
 const MAX_LIMIT = 100
 const MAX_IDS = 500
 
@@ -33,7 +33,7 @@ export const ExportParams = z.object({
   format: z.enum(['json', 'csv']).default('json'),
 })
 
-/** A bound below this is in seconds, any other in milliseconds; a bound of `BEYOND_TIME` or more is invalid. */
+/** Smaller bounds are in seconds, others in milliseconds; bounds of `BEYOND_TIME` or more are invalid. */
 const FIRST_MS = 1e11
 const BEYOND_TIME = 1e14
 
@@ -59,7 +59,7 @@ const inMs = (bound: number): number => (bound < FIRST_MS ? bound * SECOND : bou
 /** Returns the last ms of a bound. Seconds count in full: both ends are inclusive, so adjacent windows leave no gap. */
 const lastMsOf = (bound: number): number => (bound < FIRST_MS ? inMs(bound) + SECOND - 1 : bound)
 
-/** Some clients repeat the parameter instead of separating the ids by commas. */
+/** Parses ids. Some clients repeat the parameter instead of separating the ids by commas. */
 function selectedIds(params: URLSearchParams): string[] {
   const sent = params.getAll('convoIds').flatMap(value => value.split(','))
   return [...new Set(sent.map(id => id.trim()).filter(id => id !== ''))]

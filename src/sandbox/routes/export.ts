@@ -12,7 +12,7 @@ import type { RouteRequest, SandboxService } from './route.ts'
 
 const COMMA = Buffer.from(',')
 
-/** Every authenticated request counts against the hourly limit, even if it is refused, unless it is answered with 429. */
+/** Exports conversations. Every authenticated request counts against the hourly limit, unless it is answered with 429. */
 export function exportConversations(service: SandboxService, { ids, params, plan, nowMs }: RouteRequest): Answer {
   const { options, world, hour, conditions } = service
   const agentId = ids.agentId!
@@ -74,7 +74,7 @@ function render(service: SandboxService, query: ExportQuery, page: ExportPage, n
   return { ...rawJson(envelope(head, data, tail)), ...counted }
 }
 
-/** `{head…, "data": [records], tail…}` in the order of section 4.12; the records are JSON text already. */
+/** Builds `{head…, "data": [records], tail…}` in the order of section 4.12; the records are already JSON text. */
 function envelope(head: object, records: readonly Buffer[], tail: object): Buffer {
   const parts: Buffer[] = [Buffer.from(`${JSON.stringify(head).slice(0, -1)},"data":[`)]
   for (const [place, record] of records.entries()) {
@@ -111,7 +111,7 @@ function envelopeTail(readings: Readings, { query, page, reported: { usage, rate
   }
 }
 
-/** CSV (RFC 4180) with a header row, CRLF and nested values as JSON text. Every page has all columns; absent and null are empty. */
+/** Renders CSV (RFC 4180) with a header, CRLF and nested values as JSON. Every page has all columns; missing values are empty. */
 function renderCsv(records: readonly Record<string, unknown>[]): string {
   const rows = records.map(record => EXPORT_FIELDS.map(field => cell(record[field])))
   return [EXPORT_FIELDS, ...rows].map(row => `${row.join(',')}\r\n`).join('')

@@ -7,8 +7,8 @@ import { type Answer, fault } from './answer.ts'
 export const invalidQuery = (issues: string[]): Answer => fault(400, 'Invalid query', { issues })
 
 /**
- * Returns the parameters' values, or the answer 400 with an issue for each problem. An empty text counts as absent; of a repeated
- * parameter the first value counts.
+ * Returns the parameters' values, or the answer 400 with an issue for each problem. An empty text counts as omitted; of
+ * a repeated parameter the first value counts.
  */
 export function readQuery<S extends z.ZodObject>(
   schema: S,
@@ -41,8 +41,8 @@ export function readBody<S extends z.ZodType>(schema: S, text: string): { value:
   return read.success ? { value: read.data } : refused(issueTexts(read.error))
 }
 
-// Page-numbered lists of agents and teams. The API document shows their answers but no query parameters (sections 4.14 and 4.16), so
-// these come from the notes on the API and the readings.
+// Readings for page-numbered lists of agents and teams. The API document shows their answers but no query parameters
+// (sections 4.14 and 4.16), so these come from the notes on the API and the readings.
 
 /** Position of a page in its list; pages count from 1. */
 export interface ListPlace {

@@ -11,7 +11,7 @@ export const TeamQuery = z.object(PAGE_QUERY)
 
 type Handler = (service: SandboxService, organization: Organization, request: RouteRequest) => Answer
 
-/** Organizations are served live, without the mirror's lag. */
+/** Calls the handler with the organization of the path, which is served live, without the mirror's lag. */
 export function ofOrganization(handler: Handler): Route['answer'] {
   return (service, request) => {
     const organization = service.organizations.at(request.ids.orgId!, request.nowMs)
@@ -47,7 +47,7 @@ export function listTeams(
   })
 }
 
-/** Deletes the organization together with its clients; the clients' deletions have no events of their own. */
+/** Deletes the organization together with its clients, whose deletions cause no separate events. */
 export function deleteOrganization(
   { state, webhooks }: SandboxService,
   organization: Organization,

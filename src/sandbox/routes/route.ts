@@ -12,7 +12,7 @@ import type { RecordCache, World } from '../world/world.ts'
 import type { WrittenState } from '../written-state.ts'
 import type { Answer } from './answer.ts'
 
-/** Everything that a request is answered from. */
+/** Data and state that requests are answered from. */
 export interface SandboxService {
   options: ResolvedOptions
   world: World
@@ -24,7 +24,7 @@ export interface SandboxService {
   conditions: Conditions
   log: RequestLog
   organizations: OrganizationList
-  /** Holds the writes of callers. */
+  /** State that callers have written. */
   state: WrittenState
   webhooks: Webhooks
 }
@@ -40,18 +40,18 @@ export interface RouteRequest {
 
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** As the API document writes it: `/v3/orgs/{orgId}`. */
+  /** Path as in the API document: `/v3/orgs/{orgId}`. */
   path: string
-  /** Decides which faults it gets, and names it in the request log. */
+  /** Determines its faults and its name in the request log. */
   kind: RequestKind
-  /** Its query parameters; absent: none. */
+  /** Its query parameters; omitted for none. */
   query?: z.ZodObject
-  /** The handler takes the faults that refuse a request, and checks the parameters: the export's rate limit comes between. */
+  /** Set if the handler itself applies refusing faults and checks parameters, since the export's rate limit comes between. */
   metered?: true
   answer(service: SandboxService, request: RouteRequest): Answer
 }
 
-/** Routes with the same path. */
+/** An address with the routes that share its path. */
 export interface Address {
   routes: Route[]
   ids: Record<string, string>

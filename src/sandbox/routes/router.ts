@@ -31,7 +31,7 @@ interface SandboxRequest {
   body: string
 }
 
-/** Paths of the control endpoints begin with this. */
+/** Beginning of the paths of control endpoints. */
 const CONTROL = '/_sandbox/'
 
 // Every route of the API that the sandbox serves, in the document's order.
@@ -69,7 +69,7 @@ export const ROUTES: readonly Route[] = [
 
 const match = createMatcher(ROUTES)
 
-/** Control endpoints are not part of the vendor's API: they need no token, and are not logged. */
+/** True for control endpoints, which are not part of the vendor's API: they need no token, and are not logged. */
 export const isControl = (target: string): boolean => target.startsWith(CONTROL)
 
 export function route(service: SandboxService, request: SandboxRequest): Answer {
@@ -112,7 +112,7 @@ interface Served {
   faults: string[]
 }
 
-/** Requests without a valid token, path or method are refused before any fault applies. */
+/** Answers an API request. Requests without a valid token, path or method are refused before any fault applies. */
 function answerApi(service: SandboxService, request: SandboxRequest, { address, params, nowMs }: Arrived): Served {
   const unserved = (answer: Answer): Served => ({ answer, faults: [] })
   if (!hasToken(request.authorization, service.options.token)) {

@@ -50,7 +50,7 @@ const listed = (providers = ''): string[] => {
 
 const isProvider = (name: string): name is Provider => (PROVIDERS as readonly string[]).includes(name)
 
-/** With what providers put into their errors: the key, in a sentence, a header or an address. */
+/** Imitates providers' errors, which contain the key in a sentence, a header or an address. */
 function failure(provider: Provider) {
   const key = canary(`voice-key-${provider}`, 0)
   const errors = [
@@ -70,13 +70,13 @@ interface Filters {
 }
 
 function isMatch({ filters }: Voice, { language, gender, accent }: Filters): boolean {
-  // The first letter tells: `m`, `male` and `masculine` are the same.
+  // Compares the first letter, since `m`, `male` and `masculine` are the same.
   if (gender !== undefined && filters.gender?.[0] !== gender[0]!.toLowerCase()) return false
   if (accent !== undefined && !filters.accent?.toLowerCase().includes(accent.toLowerCase())) return false
   return language === undefined || speaks(filters.language ?? '', language.toLowerCase())
 }
 
-/** True if a tag begins with the wanted code or tag, or has the wanted English name. */
+/** True if a tag begins with the requested code or tag, or has the requested English name. */
 function speaks(tag: string, wanted: string): boolean {
   return tag.toLowerCase().startsWith(wanted) || LANGUAGE_NAMES.of(tag.split('-')[0]!)?.toLowerCase() === wanted
 }

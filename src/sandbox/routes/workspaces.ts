@@ -25,7 +25,7 @@ const Body = z.object({
   }),
 })
 
-/** Usernames of other workspaces on the marketplace; case does not matter. */
+/** Usernames of other workspaces on the marketplace, compared without case. */
 const TAKEN = ['convo-studio', 'nova-labs', 'deskpilot']
 
 /** Returns the answer to a request for another workspace than that of the token; undefined for the right one. */
@@ -33,7 +33,7 @@ function otherWorkspace({ options }: SandboxService, workspaceId: string): Answe
   return workspaceId === options.workspaceId ? undefined : fault(403, 'The token belongs to another workspace')
 }
 
-/** Changes the given fields only. Section 6.3 has no event of workspaces. */
+/** Changes only the given fields. Section 6.3 has no event for workspaces. */
 export function updateWorkspace(service: SandboxService, { ids, body }: RouteRequest): Answer {
   const { state } = service
   const read = readBody(Body, body)
@@ -50,7 +50,7 @@ export function updateWorkspace(service: SandboxService, { ids, body }: RouteReq
   return jsonAnswer({ success: true, message: 'Workspace updated successfully', data: workspaceOf(service) })
 }
 
-/** Returns the fields of section 2.6, which are not all that can be changed. */
+/** Returns the fields of section 2.6, which do not include all fields that can be changed. */
 function workspaceOf({ options, state, conditions }: SandboxService) {
   const [, owner, email] = STAFF[0]!
   const { workspaceName = 'Demo workspace', workspaceEmails = STAFF.map(([, , address]) => address) } = state.workspace
@@ -91,7 +91,7 @@ export function getCrawlerPage({ options }: SandboxService, job: CrawlerJob, { i
   return jsonAnswer({ success: true, message: 'Page retrieved successfully', data })
 }
 
-/** Removes the job and its pages. Section 6.3 has no event of crawler jobs. */
+/** Removes the job and its pages. Section 6.3 has no event for crawler jobs. */
 export function deleteCrawlerJob({ state }: SandboxService, { id }: CrawlerJob): Answer {
   state.deletedJobs.add(id)
   return jsonAnswer({ success: true, message: 'Crawler job deleted successfully' })
@@ -104,7 +104,7 @@ interface CrawlerJob {
   /** Number from 0. */
   number: number
   startedMs: number
-  /** Ids of its pages. */
+  /** Ids of the job's pages. */
   pages: string[]
 }
 
@@ -175,14 +175,14 @@ function crawlerPage(seed: number, workspaceId: string, job: CrawlerJob, number:
   }
 }
 
-/** Returns an error of the proxy, with what a careless library puts into such a message. */
+/** Returns an error of the proxy with the secrets that a careless library puts into a message. */
 const scrapeError = (site: string, access: string) => ({
   name: 'TimeoutError',
   message: `Navigation to ${site} timed out (proxy http://crawler:${access}@proxy.example.com:8080)`,
   request: { headers: { Authorization: `Bearer ${access}`, Cookie: `sid=${access}` } },
 })
 
-/** Writes 2 kB to half a megabyte. */
+/** Writes 2 kB to half a megabyte of Markdown. */
 function markdownOf(draw: Draw, title: string): string {
   const paragraphs = Array.from({ length: draw.logarithmic(40, 10_000) }, () => draw.pick(SENTENCES))
   return [`# ${title}`, ...paragraphs].join('\n\n')

@@ -14,7 +14,7 @@ interface Held extends Dispatched {
 }
 
 interface DispatchWorld {
-  /** Events created after `afterMs`, up to `untilMs`, in order. */
+  /** Yields events created after `afterMs`, up to `untilMs`, in order. */
   events(afterMs: number, untilMs: number): Iterator<WorldEvent>
   /** Returns the event with its faults; undefined if the event is never sent. */
   admit(event: WorldEvent): Dispatched | undefined
@@ -22,12 +22,12 @@ interface DispatchWorld {
 
 export class Dispatch {
   private readonly world: DispatchWorld
-  /** Events up to this time were taken from the world, or are in `coming`. */
+  /** Time up to which events were taken from the world, or are in `coming`. */
   private reachedMs: number
   private coming: Iterator<WorldEvent> | undefined
   private next: WorldEvent | undefined
   private announced: WorldEvent[] = []
-  /** Delayed events by due time. */
+  /** Delayed events, sorted by due time. */
   private held: Held[] = []
   private duplicates: Dispatched[] = []
 

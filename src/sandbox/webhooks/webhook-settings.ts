@@ -32,15 +32,15 @@ export const EVENT_FAULTS: Record<EventFaultName, EventFaultDefinition> = TABLE
 const EVENT_FAULT_NAMES = Object.keys(TABLE) as EventFaultName[]
 
 interface EventFaultSettings {
-  /** Decides which events are hit. Default: 1. */
+  /** Determines which events are hit. Default: 1. */
   seed?: number | undefined
   /** A probability for each event. */
   rates?: Partial<Record<EventFaultName, Rate>> | undefined
 }
 
-/** A setting that is not given stays unchanged. */
+/** Changes of settings. Omitted settings stay unchanged. */
 export interface WebhookSettings {
-  /** Null: nothing is sent; events that are created meanwhile are not sent later either. */
+  /** Address of events. Null stops them: events created until the next address are never sent. */
   url?: string | null | undefined
   /** Sent as `workspaceSecret` in every event. */
   secret?: string | undefined
@@ -82,12 +82,12 @@ export class EventFaults {
   private count = 0
   private served: Partial<Record<EventFaultName, number>> = {}
 
-  /** The settings must be valid; `webhook-settings.ts` checks them. */
+  /** Creates the chooser. The settings must be valid; `webhook-settings.ts` checks them. */
   constructor(settings: EventFaultSettings = {}) {
     this.settings = settings
   }
 
-  /** Counts events since the faults were set, and how often each fault was applied; faults never applied are absent. */
+  /** Counts events since the faults were set, and the applications of each fault; faults never applied are omitted. */
   report() {
     return { events: this.count, served: { ...this.served } }
   }

@@ -1,4 +1,4 @@
-// Sends the world's events to the configured address, by the sandbox's clock. Each event is sent once, whatever the answer.
+// Sends the world's events to the configured address, by the sandbox's clock. Each event is sent once, regardless of the answer.
 //
 //   world, announcements ──▶ faults ──▶ dispatch (delayed, duplicated) ──▶ POST ──▶ count
 //
@@ -54,7 +54,7 @@ export class Webhooks {
     this.set(given)
   }
 
-  /** Validation issues of settings; empty if they are valid. */
+  /** Returns the validation issues of settings; empty if they are valid. */
   issuesOf(given: unknown): string[] {
     return webhookIssues(given)
   }
@@ -78,7 +78,7 @@ export class Webhooks {
     if (test) this.announce(workspaceEvent('webhook_test', this.world.clock.now(), { message: 'This is a test.' }))
   }
 
-  /** Settings without the secret, and counts of events so far. */
+  /** Returns the settings without the secret, and counts of events so far. */
   report() {
     const { secret: _, ...settings } = this.settings
     return {
@@ -91,7 +91,7 @@ export class Webhooks {
     }
   }
 
-  /** Sends now an event that is not in the world's schedule, such as the deletion of an organization by a caller. */
+  /** Immediately sends an event that is not in the world's schedule, such as the deletion of an organization by a caller. */
   announce(event: WorldEvent): void {
     if (this.settings.url === null) return
     this.dispatch.announce(event)

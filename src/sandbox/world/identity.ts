@@ -25,7 +25,7 @@ export function indexOfConversation(seed: number, id: string): number | undefine
   return conversationId(seed, index) === id ? index : undefined
 }
 
-/** Returns a Feistel network over two halves of 16 bits: a bijection, inverted by running the rounds backwards. */
+/** Scrambles a word with a Feistel network over two halves of 16 bits: a bijection, inverted by running the rounds backwards. */
 function scramble(seed: number, word: number): number {
   let left = word >>> 16
   let right = word & 0xffff

@@ -5,7 +5,7 @@ import { type Channel, channelOf, createScene, type Scene } from './conversation
 import type { Scheduler } from './schedule.ts'
 import { coarseMomentsOf, type Life, lifeOf, momentsOf } from './story.ts'
 
-/** Larger than the number of moments of any life: four sessions with seven each, archiving, a rating and three notes. */
+/** Exceeds the number of moments of any life: four sessions with seven each, archiving, a rating and three notes. */
 const VERSIONS = 40
 
 export class Lives {
@@ -31,7 +31,7 @@ export class Lives {
     return renderDocument(this.scene(index, nowMs))
   }
 
-  /** Identifies a state of the record: the keys of two times are equal exactly if the record is the same at both. */
+  /** Returns a key of the record's state: the keys of two times are equal exactly if the record is the same at both. */
   stateKey(index: number, nowMs: number): number {
     return index * VERSIONS + momentsOf(this.life(index)).filter(ms => ms <= nowMs).length
   }

@@ -1,5 +1,5 @@
-// The workspace's organizations and clients over time: permanent ones, to which conversations are handed, and others that are created,
-// renamed and, mostly, deleted later.
+// The workspace's organizations and clients over time: permanent ones, to which conversations are handed, and others
+// that are created, renamed and usually deleted later.
 import { DAY, HOUR, MINUTE } from '../../core/time.ts'
 import type { WorldEvent } from '../events/event-types.ts'
 import type { ResolvedOptions } from '../options.ts'
@@ -25,14 +25,14 @@ export interface Organization extends Lifetime {
   /** Unique number; the record's draws depend on it. */
   number: number
   name: string
-  /** Its name from `updatedMs` on. */
+  /** Name from `updatedMs` on. */
   newName: string
   clients: Client[]
 }
 
 export type Change = 'created' | 'updated' | 'deleted'
 
-/** A change of `client` or, if that is undefined, of the organization. When an organization is deleted, its clients get no events. */
+/** A change of `client` or, if undefined, of the organization. Deleting an organization causes no events of its clients. */
 export interface OrganizationChange {
   ms: number
   change: Change
@@ -40,7 +40,7 @@ export interface OrganizationChange {
   client: Client | undefined
 }
 
-/** One organization is created in each interval of this length. */
+/** Length of the interval in which one organization is created. */
 const INTERVAL_MS = 2 * DAY
 /** Upper bound for the time from the start of an organization's interval to the organization's last change. */
 const LONGEST_MS = INTERVAL_MS + 21 * DAY
@@ -80,7 +80,7 @@ function organizationOf(seed: number, interval: number): Organization {
   return { id, number: interval, name, newName, createdMs, updatedMs, deletedMs, clients }
 }
 
-/** All changes of a client precede the deletion of its organization. */
+/** Draws a client, all of whose changes precede the deletion of its organization. */
 function clientOf(draw: Draw, organizationMs: number): Client {
   const createdMs = organizationMs + draw.logarithmic(5 * MINUTE, 12 * HOUR)
   const updatedMs = createdMs + draw.logarithmic(HOUR, DAY)
@@ -115,7 +115,7 @@ const lives = ({ createdMs, deletedMs = Number.POSITIVE_INFINITY }: Lifetime, no
 export class OrganizationList {
   private readonly options: ResolvedOptions
   private readonly byId = new Map<string, Organization>()
-  /** When callers deleted an organization, by id. */
+  /** Times when callers deleted organizations, by id. */
   private readonly deleted: ReadonlyMap<string, number>
   /** The first interval whose organization is not in `byId` yet. */
   private interval: number
@@ -170,7 +170,7 @@ interface Recorded {
 const drawOf = ({ seed, organization }: Recorded): Draw =>
   new Draw(seed, organization.number, PURPOSE.organizationRecord)
 
-/** Time of the last change so far. */
+/** Returns the time of the last change so far. */
 const modifiedMs = ({ organization: { createdMs, updatedMs }, nowMs }: Recorded): number =>
   updatedMs !== undefined && nowMs >= updatedMs ? updatedMs : createdMs
 

@@ -1,4 +1,4 @@
-// When each conversation begins, and with which agent: a function of its index. Start times never decrease with the index.
+// Determines when each conversation begins, and with which agent, from its index. Start times never decrease with the index.
 import { DAY, HOUR } from '../../core/time.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { Draw, PURPOSE } from './random.ts'
@@ -11,11 +11,11 @@ const BLOCK = 4
 const BLOCK_SHARE = 0.02
 
 export interface Placement {
-  /** Agent of a conversation, counted from 0. */
+  /** Returns the agent of a conversation, counted from 0. */
   agentOf(index: number): number
-  /** Time of its first message, in ms; grows with the index. */
+  /** Returns the time of its first message, in ms; grows with the index. */
   createdMs(index: number): number
-  /** The conversation whose times this one shares; usually the conversation itself. */
+  /** Returns the conversation whose times this one shares; usually the conversation itself. */
   leaderOf(index: number): number
 }
 
@@ -46,7 +46,7 @@ function begin(options: ResolvedOptions, index: number): number {
   return Math.floor(startMs + evenly + RHYTHM_MS * Math.sin((2 * Math.PI * evenly) / DAY))
 }
 
-/** Cumulative shares of the agents; a higher agent number has a smaller share. The last sum is exactly 1. */
+/** Returns the cumulative shares of the agents; a higher agent number has a smaller share. The last sum is exactly 1. */
 function agentShares(agents: number): number[] {
   const weights = Array.from({ length: agents }, (_, agent) => (agent + 1) ** -0.7)
   const total = weights.reduce((sum, weight) => sum + weight, 0)

@@ -15,7 +15,7 @@ function finish(word: number): number {
 
 const DIGITS = '0123456789abcdef'
 
-/** Purposes of draws: streams with different purposes are independent. */
+/** Purposes of draws. Streams with different purposes are independent. */
 export const PURPOSE = {
   placement: 1,
   timing: 2,
@@ -73,23 +73,23 @@ export class Draw {
     this.state = mix(seed, index, purpose)
   }
 
-  /** 0 to 2^32 - 1. */
+  /** Returns 0 to 2^32 - 1. */
   word(): number {
     this.state = (this.state + 0x9e3779b9) | 0
     return finish(this.state)
   }
 
-  /** 0 (inclusive) to 1 (exclusive). */
+  /** Returns 0 (inclusive) to 1 (exclusive). */
   unit(): number {
     return this.word() / 4_294_967_296
   }
 
-  /** Both ends inclusive. */
+  /** Returns an integer; both ends are inclusive. */
   int(low: number, high: number): number {
     return low + Math.floor(this.unit() * (high - low + 1))
   }
 
-  /** Rounded to `digits` decimals. */
+  /** Returns a number rounded to `digits` decimals. */
   decimal(low: number, high: number, digits: number): number {
     const scale = 10 ** digits
     return Math.round((low + this.unit() * (high - low)) * scale) / scale
@@ -103,14 +103,14 @@ export class Draw {
     return list[Math.floor(this.unit() * list.length)]!
   }
 
-  /** Up to `most` distinct elements, in list order. */
+  /** Returns up to `most` distinct elements, in list order. */
   several<T>(list: readonly T[], most: number): T[] {
     const count = this.int(1, Math.min(most, list.length))
     const first = this.int(0, list.length - count)
     return list.slice(first, first + count)
   }
 
-  /** Hexadecimal digits. */
+  /** Returns hexadecimal digits. */
   hex(digits: number): string {
     let text = ''
     let word = 0
@@ -122,12 +122,12 @@ export class Draw {
     return text
   }
 
-  /** Log-uniform between `low` and `high`, both above 0. */
+  /** Draws log-uniformly between `low` and `high`, both above 0. */
   logarithmic(low: number, high: number): number {
     return Math.round(low * (high / low) ** this.unit())
   }
 
-  /** The value for that share of records; of the others, a quarter have null and the rest lack the field. */
+  /** Returns the value for that share of records; of the others, a quarter have null and the rest lack the field. */
   some<T>(share: number, value: T): T | null | undefined {
     return this.made(share, () => value)
   }

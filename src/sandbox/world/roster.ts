@@ -4,7 +4,7 @@ import { MAX_CONVERSATIONS, type ResolvedOptions } from '../options.ts'
 import type { Placement } from './placement.ts'
 import { activityMoment, recordHasTs, type Scheduler } from './schedule.ts'
 
-/** Arrivals are computed this far ahead of the clock, so that a running clock rarely costs a sort. */
+/** Time ahead of the clock for which arrivals are computed, so that a running clock rarely costs a sort. */
 const AHEAD_MS = 30 * DAY
 
 export class Roster {
@@ -61,9 +61,9 @@ export class Roster {
 
 // The order in which an agent's conversations are paged, at any time of the clock.
 //
-// A conversation's position is its creation or, with `--ts activity`, the last start or end of a session. One sorted array
-// holds all these moments, including future ones. At time T an entry counts if it has happened and the conversation's next
-// moment has not, so the array never changes as the clock advances.
+// A conversation's position is its creation or, with `--ts activity`, the last start or end of a session. One sorted
+// array contains all these moments, including future ones. At time T an entry counts if it has happened and the
+// conversation's next moment has not, so the array never changes as the clock advances.
 
 export interface Place {
   /** `ts` that orders the conversation, in ms; 0 if the record has none. */

@@ -18,9 +18,9 @@ const NO_TS_SHARE = 0.002
 export interface Session {
   startMs: number
   endMs: number
-  /** A person wrote in it, so it is billable. */
+  /** True if a person wrote in it, so that it is billable. */
   human: boolean
-  /** Undefined: nobody resolved the conversation between this session and the next. */
+  /** Undefined if nobody resolved the conversation between this session and the next. */
   resolvedMs: number | undefined
 }
 
@@ -83,14 +83,14 @@ function drawArchived(timing: Draw, last: Session): number | undefined {
   return timing.chance(0.2) ? archivedMs : undefined
 }
 
-/** Number of sessions with a person that have begun. An export of the conversation bills them. */
+/** Returns the number of sessions with a person that have begun, which an export of the conversation bills. */
 export function billableSessions(schedule: Schedule, nowMs: number): number {
   let count = 0
   for (const session of schedule.sessions) if (session.human && session.startMs <= nowMs) count++
   return count
 }
 
-/** Times of the life cycle, in no particular order. */
+/** Returns the times of the life cycle, in no particular order. */
 export function scheduleMoments({ sessions, archivedMs }: Schedule): number[] {
   const moments = sessions.flatMap(({ startMs, endMs, resolvedMs }) => [startMs, endMs, resolvedMs])
   return [...moments, archivedMs].filter(ms => ms !== undefined)

@@ -1,5 +1,5 @@
-// Draws what happens to a conversation besides its sessions: it is persisted during a session, handed to a person, rated, and annotated
-// days later. The index determines all of it.
+// Draws the events of a conversation besides its sessions: it is persisted during a session, handed to a person, rated,
+// and annotated days later. The index determines all of them.
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/time.ts'
 import { Draw, PURPOSE } from './random.ts'
 import { type Schedule, type Session, scheduleMoments } from './schedule.ts'
@@ -15,9 +15,9 @@ const HANDOFF_SHARE = 0.4
 /** Changes after the sessions. */
 interface Aftermath {
   csatMs: number | undefined
-  /** Notes in the CRM, in order. */
+  /** Times of notes in the CRM, in order. */
   noteMs: number[]
-  /** A staff member reports a bug of the agent; the record does not show it. */
+  /** Time when a staff member reports a bug of the agent; the record does not show it. */
   bugMs: number | undefined
 }
 
@@ -30,7 +30,7 @@ interface Course {
   handoff: Handoff | undefined
 }
 
-/** The contact writes, the agent answers. */
+/** A message of the contact and the agent's answer. */
 export interface Exchange {
   askedMs: number
   answeredMs: number
@@ -38,7 +38,7 @@ export interface Exchange {
 
 export interface Handoff {
   requestedMs: number
-  /** Undefined: nobody accepted it. */
+  /** Undefined if nobody accepted it. */
   acceptedMs: number | undefined
   acceptedBy: StaffMember | undefined
   organizationId: string | null | undefined
@@ -50,9 +50,9 @@ export interface Handoff {
 
 /** Everything that will ever happen to a conversation. */
 export interface Life extends Schedule, Aftermath {
-  /** One per session. */
+  /** One course per session. */
   courses: Course[]
-  /** When the contact left contact details, or submitted a form. The conversation is persisted at these times. */
+  /** Time when the contact left contact details, or submitted a form. The conversation is persisted at these times. */
   leadMs: number | undefined
   formMs: number | undefined
 }
@@ -119,7 +119,7 @@ function courseOf(key: SessionKey, session: Session): Course {
   return { exchanges, persisted: middles(exchanges.length), handoff: handoffOf(key, session) }
 }
 
-/** A session is persisted after at most two exchanges, one third and two thirds in, since the vendor does not persist each message. */
+/** Returns when a session is persisted: after at most two exchanges, since the vendor does not persist each message. */
 function middles(exchanges: number): number[] {
   if (exchanges < 3) return []
   if (exchanges === 3) return [2]
@@ -146,7 +146,7 @@ function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs }: Ses
   }
 }
 
-/** Number of exchanges of a complete session. `draw` must have drawn the session's model before. */
+/** Returns the number of exchanges of a complete session. `draw` must have drawn the session's model before. */
 export const drawExchanges = (draw: Draw): number => draw.logarithmic(2, 30)
 
 /** Returns all exchanges of a session in order. No two answers share a millisecond; each question comes after the previous answer. */

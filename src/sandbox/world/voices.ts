@@ -6,7 +6,7 @@ export interface Voice {
   name: string
   provider: Provider
   previewUrl: string
-  /** Providers know different ones. */
+  /** Properties to filter by. Each provider has different ones. */
   filters: { accent?: string; gender?: string; useCase?: string; language?: string }
 }
 
@@ -31,7 +31,7 @@ const NAMES = ['Ada', 'Björn', 'Chloé', 'Dmitri', 'Elif', '花子', 'Ines', "L
 const USE_CASES = ['conversational', 'narration', 'customer service'] as const
 const GENDERS = ['female', 'male', 'neutral'] as const
 
-/** Ids of voices are the same in every world: agents refer to them. */
+/** Returns the ids of voices, which are the same in every world because agents refer to them. */
 export function voiceIds(provider: Provider): string[] {
   return Array.from({ length: VOICES[provider] }, (_, place) => {
     const draw = new Draw(PROVIDERS.indexOf(provider), place, PURPOSE.voice)

@@ -1,7 +1,7 @@
 // The generated workspace: agents and their conversations, as functions of the seed, the index and the time.
 //
-// A world stores no record: it knows the position of each conversation in its agent's order (`roster.ts`) and renders records on
-// demand. All methods take the time of the export's data: the caller subtracts the mirror's lag.
+// A world stores no record: it knows the position of each conversation in its agent's order (`roster.ts`) and renders
+// records on demand. All methods take the time of the export's data; the caller subtracts the mirror's lag.
 
 import type { WorldEvent } from '../events/event-types.ts'
 import { Traffic } from '../events/traffic.ts'
@@ -23,7 +23,7 @@ interface TrueConversation {
   id: string
   /** Rendered each time it is read. */
   readonly document: ConversationDocument
-  /** 0: no person has written in it, so the export skips it and never bills it. */
+  /** 0 if no person has written in it, so that the export skips it and never bills it. */
   billableSessions: number
 }
 
@@ -33,7 +33,7 @@ interface Tally {
   exportable: number
   /** Counts the sessions of all records that an export returns, including those without an `ID`. */
   billableSessions: number
-  /** Records that are returned and billed but are no conversations: without an `ID`, or not an object. */
+  /** Number of records that are returned and billed but are no conversations: without an `ID`, or not an object. */
   nameless: number
 }
 
@@ -115,12 +115,12 @@ export class World {
     return this.placement.createdMs(index) <= nowMs ? index : undefined
   }
 
-  /** Counts the sessions that an export of the conversation bills; 0: skipped. */
+  /** Counts the sessions that an export of the conversation bills; 0 if it is skipped. */
   billable(index: number, nowMs: number): number {
     return billableSessions(this.schedule(index), nowMs)
   }
 
-  /** Identifies a state of the conversation's record: the keys of two times are equal exactly if the record is the same at both. */
+  /** Returns a key of the record's state: the keys of two times are equal exactly if the record is the same at both. */
   stateKey(index: number, nowMs: number): number {
     return this.lives.stateKey(index, nowMs)
   }
@@ -163,14 +163,14 @@ export class World {
   }
 }
 
-/** Creates a world; absent options have their default. */
+/** Creates a world; omitted options have their default. */
 export const createWorld = (given: Partial<SandboxOptions>): World => new World(resolveOptions(given))
 
 // Least-recently-used cache of rendered records, bounded by bytes.
 
 export class RecordCache {
   private readonly maxBytes: number
-  /** In order of use: a Map iterates in insertion order. */
+  /** Entries in order of use, since a Map iterates in insertion order. */
   private readonly records = new Map<number, Buffer>()
   private bytes = 0
 
@@ -178,7 +178,7 @@ export class RecordCache {
     this.maxBytes = maxBytes
   }
 
-  /** The record of that state; renders it if it is not cached. */
+  /** Returns the record of that state; renders it if it is not cached. */
   get(stateKey: number, render: () => string): Buffer {
     const kept = this.records.get(stateKey)
     if (kept === undefined) return this.keep(stateKey, Buffer.from(render()))

@@ -66,7 +66,7 @@ type ToolSettings = Optional<'method' | 'serverUrl' | 'serverUrlSecret' | 'extId
     readonly toolsSettings?: unknown
   }
 
-/** What creates a tool (section 4.1). The description tells the AI when to use it. An empty `channels` allows all. */
+/** Fields for creating a tool (section 4.1). The description tells the AI when to use it. An empty `channels` allows all. */
 export type NewTool = ToolSettings & { readonly name: string; readonly description: string } & Unlisted
 
 /** A tool (section 2.1). Instructions refer to it as `{{tool:<id>}}`. */
@@ -76,7 +76,7 @@ export type Tool = ToolSettings & { readonly id: string; readonly name: string }
   > &
   Unlisted
 
-/** What creates a variable (section 4.3). The key must be new in the agent. */
+/** Fields for creating a variable (section 4.3). The key must be new in the agent. */
 export type NewVariable = Pick<ToolField, 'in' | 'value' | 'defaultValue' | 'description'> &
   Optional<'required' | 'reusable' | 'isEnv' | 'isSystem' | 'isGlobal', boolean> & { readonly key: string } & Unlisted
 
@@ -92,7 +92,7 @@ export type Metric = { readonly id: string; readonly key: string; readonly isSys
   Optional<'createdAtUNIX' | 'updatedAtUNIX', number> &
   Unlisted
 
-/** What changes of a metric (section 4.8): only the given fields. `options` replaces all options of an `enum` metric. */
+/** Changes of a metric (section 4.8): only the given fields. `options` replaces all options of an `enum` metric. */
 export interface MetricChanges {
   readonly key?: string
   readonly description?: string

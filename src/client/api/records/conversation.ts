@@ -1,4 +1,4 @@
-// The answer of an export: conversations, and what the request cost (sections 2.10, 2.11 and 4.12).
+// The answer of an export: conversations, and the cost of the request (sections 2.10, 2.11 and 4.12).
 import type { Optional, Succeeded, Unlisted } from './record.ts'
 
 /** A person that a conversation is assigned to. */
@@ -199,7 +199,7 @@ export type ConversationFields = { readonly ID: string } & Optional<
 /** A conversation (section 2.10). The document states the unit of few times and of no cost. */
 export type Conversation = ConversationFields & Unlisted
 
-/** What a request was billed, and what is left of the period's quota, in sessions (section 2.11). */
+/** The bill of a request, and the rest of the period's quota, in sessions (section 2.11). */
 export type Usage = Optional<
   | 'billableUsedThisRequest'
   | 'billableUsedThisPeriod'

@@ -1,5 +1,5 @@
-// Parts of the types of records. The API document says of few fields that they are always there, and real records have more fields than it
-// lists. So all but a record's ids are optional and may be null, and fields that are not listed pass through as `unknown`.
+// Parts of the types of records. The API document guarantees few fields, and real records have more fields than it
+// lists. So all but a record's ids are optional and may be null, and unlisted fields pass through as `unknown`.
 
 /** Fields that the document does not list. */
 export type Unlisted = Readonly<Record<string, unknown>>

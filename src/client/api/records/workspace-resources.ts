@@ -18,7 +18,7 @@ export type Workspace = { readonly uid: string } & Optional<
   Optional<'hasEverPaid', boolean> &
   Unlisted
 
-/** What changes of a workspace (section 4.6): only the given fields. `marketplaceProfile.username` must be unique. */
+/** Changes of a workspace (section 4.6): only the given fields. `marketplaceProfile.username` must be unique. */
 export interface WorkspaceChanges {
   readonly workspaceName?: string
   readonly workspaceEmails?: readonly string[]
@@ -109,7 +109,7 @@ export type Organization = { readonly ID: string } & Optional<
     readonly onboardingState?: Onboarding | null
   } & Unlisted
 
-/** A page that the crawler has read, and what it read there (section 2.9). `markdown` and `html` are there when available. */
+/** A page that the crawler has read, with its content (section 2.9). `markdown` and `html` are present if available. */
 export interface CrawlerPage {
   readonly page: { readonly id: string } & Optional<
     'url' | 'urlHash' | 'title' | 'description' | 'imageUrl' | 'userId',

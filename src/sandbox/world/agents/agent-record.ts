@@ -14,10 +14,10 @@ const TITLES = [
   'مساعد المبيعات',
 ] as const
 
-/** Only the first agents are starred, because every search page contains all starred agents. */
+/** Limits starred agents, because every search page contains all of them. */
 const STARRED_BELOW = 30
 
-/** Declares only the fields that the sandbox itself reads. */
+/** The fields that the sandbox itself reads. */
 export interface AgentRecord {
   ID: string
   title: string
@@ -30,7 +30,7 @@ export interface AgentRecord {
   [field: string]: unknown
 }
 
-/** `ID` of the agent, counted from 0. */
+/** Returns the `ID` of the agent, counted from 0. */
 export function agentId(seed: number, agent: number): string {
   return `agent_${new Draw(seed, agent, PURPOSE.agent).hex(16)}${String(agent + 1).padStart(2, '0')}`
 }
@@ -45,7 +45,7 @@ export function createAgentRecord(
   const number = agent < TITLES.length ? '' : ` ${agent + 1}`
   const owner = { seed, agent, agentId: ID, workspaceId, createdMs }
   const lookup = lookupTool(owner)
-  // Some of them are deleted later: the record then has ids of tools that are gone.
+  // Some of them are deleted later, so that the record has ids of missing tools.
   const others = otherTools(owner, startMs).map(({ id }) => id)
   return {
     ID,
@@ -146,7 +146,7 @@ interface NodePlan {
   id: string
   type: string
   model: string
-  /** Which of the agent's tools it may use: the one for orders, all others, or none. */
+  /** Tools of the agent that the node may use: the one for orders, all others, or none. */
   uses: 'lookup' | 'others' | 'none'
   isGlobal?: boolean
   /** Conditions by the node that they lead to. */
@@ -259,7 +259,7 @@ export class AgentList {
     this.numbers = new Map(this.ids.map((id, agent) => [id, agent]))
   }
 
-  /** The agent's number from 0; undefined if unknown. */
+  /** Returns the agent's number from 0; undefined if unknown. */
   numberOf(id: string): number | undefined {
     return this.numbers.get(id)
   }

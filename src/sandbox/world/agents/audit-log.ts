@@ -1,5 +1,5 @@
-// The generated part of an agent's audit log (section 2.4): its creation, and changes by users. The newest entry of a field
-// has the value that the agent's record has now; each earlier entry has another one.
+// The generated part of an agent's audit log (section 2.4): its creation, and changes by users. The newest entry of a
+// field has the current value of the agent's record; each earlier entry has another one.
 import { DAY, SECOND } from '../../../core/time.ts'
 import { Draw, mix, PURPOSE } from '../random.ts'
 import { STAFF } from '../staff.ts'
@@ -22,12 +22,12 @@ interface Audited {
   seed: number
   /** The agent's number from 0. */
   agent: number
-  /** The record as it is now, and the values of its variables by path. */
+  /** The current record, and the values of its variables by path. */
   record: AgentRecord
   variables: Record<string, unknown>
-  /** When the world began to be served, ms: users change nothing after it, except by traffic. */
+  /** Time when the world began to be served, ms: users change nothing after it, except by traffic. */
   startMs: number
-  /** Renamings by traffic, ms, in order, and the title since a time. */
+  /** Times of renamings by traffic, ms, in order, and the title since a time. */
   renamedMs: readonly number[]
   titleAt(ms: number): string
   nowMs: number
@@ -80,7 +80,7 @@ function changesBeforeStart(audited: Audited): AuditEntry[] {
       const [oldValue, newValue] = [earlier(value, later + 1), earlier(value, later)]
       return { agentId: record.ID, field, oldValue, newValue, source, actor, ts: Math.floor(ms / SECOND) }
     })
-    // Saved twice within a second: entries may be identical.
+    // Saved twice within a second, since entries may be identical.
     return place % 7 === 3 ? [...changes, changes[0]!] : changes
   })
   return entries.flat()
@@ -111,7 +111,7 @@ const renaming = ({ record, titleAt }: Audited, ms: number): AuditEntry => ({
   ts: Math.floor(ms / SECOND),
 })
 
-/** Returns the value that was replaced that number of changes ago: of the same type, and still a secret. */
+/** Returns the value that was replaced that number of changes ago; it has the same type, and a secret stays a secret. */
 function earlier(value: unknown, changes: number): string {
   if (changes === 0) return text(value)
   if (typeof value === 'boolean') return String(changes % 2 === 0 ? value : !value)
@@ -121,7 +121,7 @@ function earlier(value: unknown, changes: number): string {
   return written.replaceAll(CANARY, `${CANARY}before-${changes}-`)
 }
 
-/** Writes a value as an entry has it: texts as they are, anything else as JSON, nothing as an empty text. */
+/** Writes a value as in an audit entry: texts unchanged, anything else as JSON, nothing as an empty text. */
 export function text(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)

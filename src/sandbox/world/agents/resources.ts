@@ -29,7 +29,7 @@ export interface Owner {
   createdMs: number
 }
 
-/** Keys that say that the value is a secret. */
+/** Keys that mark the value as a secret. */
 const SECRET_KEYS = [
   'db_password',
   'crm_api_key',
@@ -39,7 +39,7 @@ const SECRET_KEYS = [
   'AWS_ACCESS_KEY',
 ] as const
 
-/** The fields in which variables differ; `id` is absent for an id of the agent's own. */
+/** Fields in which variables differ; `id` is omitted for a generated id. */
 type Kind = Pick<Variable, 'key'> & Partial<Omit<Variable, 'agentId' | 'userId'>>
 
 /** `var_…` are ids that tools refer to; `terms_version` is in the prompt. */
@@ -56,7 +56,7 @@ const kinds = (agent: number): Kind[] => {
     { key: 'budget', type: 'number', value: 1250.5, defaultValue: null },
     { key: 'items', type: 'object', value: [{ sku: 'SKU-1', qty: 2 }], defaultValue: [] },
     { key: 'conversation_id', in: 'system', isSystem: true, isGlobal: true },
-    // Secret by `isEnv`, whatever the key.
+    // A secret because of `isEnv`, regardless of the key.
     { key: 'CRM', in: 'header', isEnv: true, reusable: true, ...secret('variable-env') },
     { key: 'OPENAI_KEY', in: 'header', isEnv: true, ...secret('variable-openai-key') },
     {
@@ -65,7 +65,7 @@ const kinds = (agent: number): Kind[] => {
       isEnv: true,
       value: `https://shop:${canary('variable-url', agent)}@shop.example.com`,
     },
-    // Secret by its key alone.
+    // A secret because of its key.
     ...SECRET_KEYS.map(key => ({ key, in: 'header', ...secret(`variable-${key.replace(' ', '_')}`) })),
     { key: 'Authorization', in: 'header', value: `Bearer ${canary('variable-authorization', agent)}` },
   ]
@@ -80,7 +80,7 @@ export function agentVariables(owner: Owner, nowMs: number): Variable[] {
   return nowMs >= owner.createdMs + draw.logarithmic(HOUR, 500 * DAY) ? all : all.slice(0, -1)
 }
 
-/** The values of a variable that nobody has set. */
+/** Default values of a variable. */
 export const VARIABLE_DEFAULTS = {
   in: 'query',
   type: 'string',
@@ -127,7 +127,7 @@ export interface Tool {
   channels: string[]
 }
 
-/** The values of a tool that its creator left out. */
+/** Default values of a tool. */
 const TOOL_DEFAULTS = {
   isDefault: false,
   method: 'GET',
@@ -228,7 +228,7 @@ export interface Metric {
   description: string
   type: string
   isSystem: boolean
-  /** Only of `enum` metrics. */
+  /** Only for `enum` metrics. */
   options?: string[]
   createdAtUNIX: number
   updatedAtUNIX: number
@@ -238,7 +238,7 @@ export interface Metric {
 export const SENTIMENTS = ['positive', 'neutral', 'negative'] as const
 
 interface MetricKind {
-  /** Absent: an id of the agent's own. */
+  /** Id of the metric; omitted for a generated one. */
   id?: string
   key: string
   description: string

@@ -81,7 +81,7 @@ function metrics(draw: Draw, { createdMs, lastActivityMs, locale }: Scene) {
   return values.map(([key, type, value]) => ({ metricId: `met_${key}`, key, type, value, measuredAt }))
 }
 
-/** Answers of the web form, captured as variables. Undefined until submitted, and on channels without forms. */
+/** Returns the answers of the web form, captured as variables. Undefined until submitted, and on channels without forms. */
 export function formAnswers(scene: Scene): Record<string, unknown> | undefined {
   const { formMs } = scene.life
   if (formMs === undefined || formMs > scene.asOfMs || scene.channel !== 'web-chat') return undefined

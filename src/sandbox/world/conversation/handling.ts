@@ -15,7 +15,7 @@ export function handling(scene: Scene) {
   const delegation = delegationOf(scene)
   const contactIsKnown = draw.chance(0.2)
   const leaves = draw.chance(0.5)
-  // Always drawn, even if unused: later draws must not change as the conversation continues.
+  // Always drawn, even if unused, because later draws must not change as the conversation continues.
   const [resolver, , resolverEmail] = draw.pick(STAFF)
   const endReason = draw.some(0.5, draw.pick(END_REASONS))
   const reopenReason = draw.pick(['new_message', 'manual'])
@@ -99,11 +99,11 @@ function element({ requestedMs, acceptedMs, acceptedBy, ...others }: Handoff, as
 interface Delegation {
   ms: number
   to: StaffMember
-  /** Who delegated it. */
+  /** The staff member who delegated it. */
   by: StaffMember
 }
 
-/** Returns the last accepted handoff: several parts of the record use it. */
+/** Returns the last accepted handoff, which several parts of the record use. */
 export function delegationOf({ life, asOfMs, index }: Scene): Delegation | undefined {
   const handoff = life.courses.findLast(({ handoff }) => past(handoff?.acceptedMs, asOfMs) !== undefined)?.handoff
   if (handoff === undefined) return undefined
@@ -113,7 +113,7 @@ export function delegationOf({ life, asOfMs, index }: Scene): Delegation | undef
 const lastHandoff = ({ life, asOfMs }: Scene): Handoff | undefined =>
   life.courses.findLast(({ handoff }) => past(handoff?.requestedMs, asOfMs) !== undefined)?.handoff
 
-/** `state` of a chat that nobody has left: a person is requested in its last session, or has taken over. */
+/** Returns the `state` of an open chat: a person is requested in its last session, or has taken over. */
 function handoffState({ life, sessions, asOfMs }: Scene): 'ai-chatting' | 'requested_chat' | 'human-chatting' {
   const handoff = life.courses[sessions.length - 1]!.handoff
   if (handoff === undefined || handoff.requestedMs > asOfMs) return 'ai-chatting'

@@ -21,7 +21,7 @@ export function integration(scene: Scene) {
   }
 }
 
-/** Returns the survey's answer; null or absent until it is given. */
+/** Returns the survey's answer; null or omitted until it is given. */
 function rating(scene: Scene) {
   const { csatMs } = scene.life
   const draw = drawFor(scene, PURPOSE.csat)

@@ -44,7 +44,7 @@ const ENGLISH: Locale = {
   ],
 }
 
-/** The first is the language of half of all contacts. */
+/** Locales; the first is the language of half of all contacts. */
 export const LOCALES: readonly Locale[] = [
   ENGLISH,
   {
@@ -111,7 +111,7 @@ const ODDITIES: readonly string[] = [
   'zero\u200bwidth, no\u00a0break, e\u0301 and é',
 ]
 
-/** Complete sentences of at least `characters` UTF-16 units, mostly in the locale's language. */
+/** Returns complete sentences of at least `characters` UTF-16 units, mostly in the locale's language. */
 export function prose(draw: Draw, locale: Locale, characters: number): string {
   let text = sentence(draw, locale)
   while (text.length < characters) text += (draw.chance(0.12) ? '\n' : ' ') + sentence(draw, locale)

@@ -23,13 +23,13 @@ const PARTS: readonly ((scene: Scene) => object)[] = [
   undocumented,
 ]
 
-/** Renders the record as JSON text. Absent fields are omitted. */
+/** Renders the record as JSON text, without undefined fields. */
 export function renderDocument(scene: Scene): string {
   const texts = PARTS.map(part => JSON.stringify(part(scene)).slice(1, -1))
   return `{${texts.filter(text => text !== '').join(',')}}`
 }
 
-/** Returns the same record as an object, in a third of the time of rendering and parsing it. Absent fields are undefined. */
+/** Returns the same record as an object, in a third of the time of rendering and parsing it. Missing fields are undefined. */
 export function recordOf(scene: Scene): Record<string, unknown> {
   return Object.assign({}, ...PARTS.map(part => part(scene))) as Record<string, unknown>
 }
@@ -49,7 +49,7 @@ function undocumented(scene: Scene) {
   }
 }
 
-/** Section 2.10 in the document's order, then undocumented fields of real records. Also the columns of the CSV form. */
+/** Fields of section 2.10 in the document's order, then undocumented fields of real records; also the columns of the CSV form. */
 export const EXPORT_FIELDS = `
 userEmail userName userPhone userAddress userCompany userWebsite notes note userProfilePic userImage socialHandle linkedIn
 instagram subIndustry source language lang currency expectedCloseDate demoDate demoTime demoLink lostReason lastActivityDate
@@ -145,7 +145,7 @@ function usageOf(sessions: readonly SeenSession[]) {
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, usd, sessions: sessions.length }
 }
 
-/** The vendor reports at most millionths of a dollar. */
+/** Rounds to millionths of a dollar, the vendor's precision. */
 function dollars(amount: number): number {
   return Math.round(amount * 1e6) / 1e6
 }

@@ -11,7 +11,7 @@ export type Channel = 'web-chat' | 'whatsapp' | 'instagram' | 'voice' | 'telepho
 export interface SeenSession {
   id: string
   startMs: number
-  /** Last message so far. */
+  /** Time of the last message so far. */
   lastMs: number
   /** Undefined while the session is open. */
   endMs: number | undefined
@@ -40,9 +40,9 @@ export interface Scene extends Setting {
   /** Sessions that have begun; never empty. */
   sessions: SeenSession[]
   createdMs: number
-  /** Last message. */
+  /** Time of the last message. */
   lastActivityMs: number
-  /** The last start or end of a session. */
+  /** Time of the last start or end of a session. */
   boundaryMs: number
   /** Time of the last change: nothing in the record is later. */
   asOfMs: number
@@ -84,7 +84,7 @@ function drawCast(seed: number, index: number): Pick<Scene, 'locale' | 'channel'
 
 export const channelOf = (seed: number, index: number): Channel => drawCast(seed, index).channel
 
-/** The conversation must have begun by then. */
+/** Creates a scene. The conversation must have begun by `nowMs`. */
 export function createScene({ seed, ts }: Setting, life: Life, nowMs: number): Scene {
   const { index } = life
   const cast = drawCast(seed, index)
@@ -118,7 +118,7 @@ export function past(ms: number | undefined, nowMs: number): number | undefined 
   return ms !== undefined && ms <= nowMs ? ms : undefined
 }
 
-/** Returns a session that follows a resolution reopens the conversation. */
+/** Returns when a session after a resolution reopened the conversation, if one did. */
 function reopened(begun: readonly Session[]): number | undefined {
   const place = begun.findLastIndex((_, number) => begun[number - 1]?.resolvedMs !== undefined)
   return begun[place]?.startMs
@@ -138,7 +138,7 @@ function seeSession({ seed, life, number, nowMs }: SessionView, locale: Locale):
   const ended = endMs <= nowMs
   const [modelId, usdIn, usdOut] = draw.pick(MODELS)
   const complete = drawExchanges(draw)
-  // A running session shows what was persisted last; its first exchange is there from the start.
+  // A running session shows the last persisted state; its first exchange is there from the start.
   const midway = persisted.findLast(count => exchanges[count - 1]!.answeredMs <= nowMs)
   const userMessages = human ? (ended ? complete : (midway ?? 1)) : 0
   const messages = 2 * userMessages + 1
