@@ -10,7 +10,7 @@ CREATE TABLE _checks (
   table_name VARCHAR NOT NULL,
   -- error or warn.
   severity VARCHAR NOT NULL,
-  -- While it fails, its table is not published.
+  -- While it fails, targets that have its table stay as they are.
   blocks BOOLEAN NOT NULL,
   -- passed, failed, broken (it cannot run) or timeout.
   outcome VARCHAR NOT NULL,

@@ -117,7 +117,7 @@ function detailLines({ check, outcome, violations, error, examples }: Ran, shown
   const [head, ...more] = [check.about, why].filter(text => text !== null && text !== '')
   return [
     '',
-    `${check.name}: ${visible(head!)}${check.blocks && outcome === 'failed' ? ` ${check.table} is not published meanwhile.` : ''}`,
+    `${check.name}: ${visible(head!)}${check.blocks && outcome === 'failed' ? ` Targets with ${check.table} stay as they are until it passes.` : ''}`,
     ...more.map(text => `  ${visible(text!)}`),
     ...(outcome === 'failed' ? rowLines(check, violations ?? 0, shown ?? { rows: examples, problem: null }) : []),
   ]

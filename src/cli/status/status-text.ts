@@ -171,7 +171,7 @@ export const checkLines = (results: readonly StoredResult[], nowMs: number): str
   'Checks that did not pass (`convohouse check` runs all of them; with a name, it shows rows)',
   ...results.map(
     result =>
-      `  ${visible(result.name)}: ${checkText(result)}, ${ago(Date.parse(result.checkedAt), nowMs)}${result.blocks && result.outcome === 'failed' ? `; ${result.table} is not published` : ''}`,
+      `  ${visible(result.name)}: ${checkText(result)}, ${ago(Date.parse(result.checkedAt), nowMs)}${result.blocks && result.outcome === 'failed' ? `; targets with ${result.table} stay as they are` : ''}`,
   ),
 ]
 
