@@ -24,7 +24,7 @@ import { warehouseFile } from '../warehouse/open.ts'
 import { askHolder } from '../warehouse/query/http/holder-client.ts'
 import { locallyOrByHolder } from '../warehouse/query/warehouse-client.ts'
 import { configAt, workspacesFor } from './flags/configuration.ts'
-import { type NamedConversation, readIds, withLines } from './flags/ids-file.ts'
+import { type NamedConversation, readIds } from './flags/ids-file.ts'
 import { addSyncFlags, checkTogether, type SyncFlags } from './flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from './flags/sync-request.ts'
 import { nothingToRead } from './sync/progress-text.ts'
@@ -213,9 +213,7 @@ export const answerPlan =
     const workspace = workspaceOf(config, workspaceId)
     const lookUp = lookUpIn(app, workspaceId)
     const request = await syncRequest({ flags, workspace, named, lookUp, nowMs: Date.now() })
-    const planned = await planOnly({ config, workspace, app, request, signal, beside }).catch(error => {
-      throw withLines(error, named)
-    })
+    const planned = await planOnly({ config, workspace, app, request, signal, beside })
     const { resourceRequests, ...prepared } = planned
     return { workspaceId, prepared, resourceRequests, nowMs: Date.now() }
   }

@@ -41,7 +41,7 @@ export interface S3Place {
   /** Null: AWS_REGION, else `us-east-1`. */
   region: string | null
   urlStyle: 'path' | 'vhost'
-  /** Of AWS's format, absolute; null: the environment (AWS_…), `~/.aws`, or the role of the machine, container or service account. */
+  /** An absolute path, in AWS's format; null: the environment (AWS_…), `~/.aws`, or the role of the machine, container or service account. */
   credentialsFile: string | null
   /** The section of the file. */
   profile: string

@@ -26,7 +26,7 @@ async function governorNow({ leaseLog, settings, nowMs }: QuotaQuestion): Promis
     hourReserveShare: settings.hourReserveShare,
     headReserveShare: settings.headReserveShare,
   }
-  // Lease entries are needed too: they show which requests were in flight at the same time, whose billed sessions would else count twice.
+  // Lease entries are needed too: they show which requests were in flight at the same time, so that their billed sessions count once.
   const governor = recoverGovernor({ hourMs, ...options }, entries, { nowMs, holdersDead: false })
   if (!governor.quota.known || governor.quota.reportedAtMs === null) return null
   // Open leases are left out, since only reported usage counts here; the next sync settles them.

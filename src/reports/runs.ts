@@ -3,7 +3,7 @@ import type { Rows } from '../warehouse/query/rows.ts'
 
 export interface RunStatus {
   run: string
-  /** What started the run: sync, watch, schedule or backfill. */
+  /** Names the starter: sync, watch, schedule or backfill. */
   origin: string | null
   /** `waiting`: the run continues as soon as a Temporal worker runs. */
   state: 'running' | 'paused' | 'waiting' | 'killed' | 'ended'

@@ -36,7 +36,7 @@ export interface WorkspaceStatus extends RunsStatus {
   findings: Findings
   landing: LandingStatus
   events: EventsStatus
-  /** What refreshes without a new message have found; null if `refreshOn: auto` has measured none. */
+  /** Findings of refreshes without a new message; null if `refreshOn: auto` has measured none. */
   measured: MeasuredRefreshes | null
   /** Conversations whose first export waits until they are quiet. */
   active: number

@@ -1,4 +1,4 @@
-// What `doctor` finds. Targets on servers that answer: test/bi.
+// Findings of `doctor`. test/bi has those about targets on servers that answer.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'

@@ -110,20 +110,6 @@ const unknownIds = (unknown: readonly NamedConversation[], of: number): Error =>
     'Write these lines as agent,id, or give their agent with --agent.',
   )
 
-/** Adds the lines of the list that name the agent to an AGENT_UNKNOWN error; returns other errors unchanged. */
-export function withLines(error: unknown, named: readonly NamedConversation[] | null): unknown {
-  if (!isCode(error, 'AGENT_UNKNOWN')) return error
-  const lines = (named ?? []).filter(({ agentId }) => agentId === error.facts.agentId).map(({ line }) => line)
-  if (lines.length === 0) return error
-  const [first, ...more] = lines
-  return new ConvohouseError('AGENT_UNKNOWN', {
-    what: `${error.message} Line ${first} names it${more.length > 0 ? ` (and ${counted(more.length, 'other line')})` : ''}.`,
-    ...(error.hint !== undefined && { hint: error.hint }),
-    facts: { ...error.facts, line: first! },
-    cause: error,
-  })
-}
-
 /** Returns a warning about listed conversations that are missing after the sync; null if none is missing. */
 export async function notFound(options: {
   named: readonly NamedConversation[]

@@ -9,7 +9,7 @@ import { awaitWorker } from '../../run/temporal/client/await-worker.ts'
 import { abortable, connectClient } from '../../run/temporal/client/connection.ts'
 import { follow, type SyncView } from '../../run/temporal/client/follow.ts'
 import { askForSync } from '../../run/temporal/client/owner.ts'
-import { type LookUp, type NamedConversation, withLines } from '../flags/ids-file.ts'
+import type { LookUp, NamedConversation } from '../flags/ids-file.ts'
 
 import type { SyncFlags } from '../flags/sync-flags.ts'
 import { syncRequest } from '../flags/sync-request.ts'
@@ -122,7 +122,7 @@ export async function syncOnTemporal(on: OnTemporal): Promise<number> {
   try {
     const sync = (workspace: WorkspaceConfig) =>
       syncOne(client, on, workspace, { displays, signal: stop.stopping }).catch(error => {
-        displays.failed(workspace.id, withLines(error, on.named))
+        displays.failed(workspace.id, error)
         return exitCodeOf(error)
       })
     return exitCodeOfAll(await Promise.all(on.workspaces.map(sync)))

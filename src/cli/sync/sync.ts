@@ -16,7 +16,7 @@ import { publicationText, publishHere, startPublishing } from '../../run/publish
 import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
-import { type NamedConversation, notFound, readIds, withLines } from '../flags/ids-file.ts'
+import { type NamedConversation, notFound, readIds } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from '../flags/sync-request.ts'
 import { openAppWhenReleased } from '../open-app.ts'
@@ -157,14 +157,14 @@ async function watchOne({ flags, stop, displays }: Syncing, { options, display }
 
 /** Syncs one workspace; returns its exit code. Its errors do not end the other workspaces' syncs. */
 async function syncWorkspace(syncing: Syncing, workspace: WorkspaceConfig): Promise<number> {
-  const { flags, stop, displays, named } = syncing
+  const { flags, stop, displays } = syncing
   try {
     const run = await runOf(syncing, workspace)
     return await (flags.watch === undefined ? syncOne(syncing, run) : watchOne(syncing, run))
   } catch (error) {
     endWatched(syncing, workspace)
     const stopped = flags.watch !== undefined && stop.stopping.aborted && isCode(error, 'INTERRUPTED')
-    if (!stopped) displays.failed(workspace.id, withLines(error, named))
+    if (!stopped) displays.failed(workspace.id, error)
     return exitCodeOf(error)
   } finally {
     endWatched(syncing, workspace)

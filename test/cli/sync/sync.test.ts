@@ -89,7 +89,7 @@ describe('sync', () => {
     for (const command of ['sync', 'plan']) {
       const unknown = await inProcess([command, '--ids', file], { env })
       expect(unknown.code).toBe(2)
-      expect(unknown.stderr).toContain('AGENT_UNKNOWN: The workspace has no agent "agent_typo". Line 3 names it.')
+      expect(unknown.stderr).toContain('AGENT_UNKNOWN: The workspace has no agent "agent_typo".')
     }
     await writeFile(file, `${one!.a},${one!.id}\n${one!.a},\n`)
     const empty = await inProcess(['sync', '--ids', file], { env })
