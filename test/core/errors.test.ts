@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ConvohouseError, ERRORS, type ErrorCode, EXIT_CODES, isCode } from '../../src/core/errors.ts'
+import { ConvohouseError, ERRORS, type ErrorCode, EXIT_CODES } from '../../src/core/errors.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8')
 
@@ -45,20 +45,5 @@ describe('an error', () => {
   it('is transient because of its code, never because of its text', () => {
     expect(new ConvohouseError('API_TIMEOUT', { what: 'It failed for good.' }).transient).toBe(true)
     expect(new ConvohouseError('API_FORBIDDEN', { what: 'Try again later.' }).transient).toBe(false)
-  })
-
-  it('carries a message, a hint, its cause and facts', () => {
-    const cause = new Error('below')
-    const error = new ConvohouseError('LOAD_FAILED', { what: 'A.', hint: 'B.', cause, facts: { file: 'f' } })
-    expect(error).toMatchObject({ name: 'ConvohouseError', message: 'A.', hint: 'B.', cause, facts: { file: 'f' } })
-    expect(new ConvohouseError('LOAD_FAILED', { what: 'A.' })).not.toHaveProperty('cause')
-  })
-
-  it('is identified by its code', () => {
-    const error = new ConvohouseError('HOUR_SPENT', { what: 'A.' })
-    expect(isCode(error, 'PERIOD_SPENT', 'HOUR_SPENT')).toBe(true)
-    expect(isCode(error, 'PERIOD_SPENT')).toBe(false)
-    expect(isCode(new Error('HOUR_SPENT'), 'HOUR_SPENT')).toBe(false)
-    expect(isCode(undefined, 'HOUR_SPENT')).toBe(false)
   })
 })
