@@ -1,4 +1,5 @@
 // The API document as tables: its endpoints with the shapes of their answers, and the fields of records and events.
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { EventName } from '../../src/catalog/events/event-types.ts'
 
@@ -213,77 +214,41 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { name: 'DELETE /v3/orgs/{orgId}', answer: envelope({ deletedClientsCount: z.int().min(1) }) },
 ]
 
-const object = (shape: z.ZodRawShape) =>
-  z.strictObject(Object.fromEntries(Object.entries(shape).map(([name, type]) => [name, (type as z.ZodType).nullish()])))
+const { conversation: documented } = JSON.parse(
+  readFileSync(new URL('../catalog/api-v3-fields.json', import.meta.url), 'utf8'),
+) as { conversation: Record<string, string> }
 
-const Assignee = object(texts('userId name email photoUrl note assignedAt status'))
-
-/** Section 2.10: every field is optional, and may be null. */
-export const CONVERSATION = {
-  ...texts('userEmail userName userPhone userAddress userCompany userWebsite notes note userProfilePic userImage'),
-  ...texts('socialHandle linkedIn instagram subIndustry source language lang currency expectedCloseDate demoDate'),
-  ...texts('demoTime demoLink lostReason lastActivityDate stage ID userID campaignId userOs userBrowser ipAddress'),
-  ...texts('browserTimezone countryCode userPlatform contactIdentityId crossChannelContext notifyToUserId'),
-  ...texts('whatsappPhoneNumberId whatsappBusinessNumber whatsappDisplayPhoneNumber whatsappBusinessAccountId state'),
-  ...texts('smbContactName archivedBy resolvedBy resolvedByEmail lastResolvedAssigneeId reopenReason delegatedBy'),
-  ...texts('requestedTeamKey chatAssignedTo endReason summary shortSummary funnelSummary hotLabel'),
-  ...booleans('isFollowingBusiness socialVerified isTyping isBlocked isTest isArchived isResolved smbContact'),
-  ...booleans('funnelNotificationSent'),
-  ...lists('linkedChannels tags chatAssignedToIds'),
-  ...numbers('value messagesNum interactionsNum sessionsNum totalUserInteractions ts convoTimeSeconds firstMessageTS'),
-  ...numbers('lastMessageTS lastModified ratingFrom5 averageLatency lastViewed delegatedAt archivedAt resolvedAt'),
-  ...numbers('reopenedAt hotScore leadScore funnelLastEvaluated smbContactRemovedAt smbLastSeenAt humanClaimedAt'),
-  ...numbers('humanLastRepliedAt pendingAiReplyAt'),
-  ...anything('origin capturedVariables funnelExtractedData'),
-  ...each(z.array(z.unknown()), 'campaignCalls sessions metrics funnelStepsMatched funnelScoreHistory'),
-  assignedTo: Assignee,
-  assignedToUsers: z.array(Assignee),
-  handoffHistory: z.array(
-    object({
-      ...numbers('requestedAt acceptedAt completedAt queuePosition'),
-      ...texts('acceptedBy organizationId requestedTeamKey'),
-      ...lists('teamIds teamKeys'),
-    }),
-  ),
-  externalSession: object({
-    ...texts('sessionKey projectId environmentAlias resolvedRuntime'),
-    ...numbers('updatedAt'),
-  }),
-  ext: object({
-    ...numbers('cost callDuration'),
-    ...texts('recordingUrl syncRecordingUrl callerPhoneNumber calleePhoneNumber callStatus callError'),
-  }),
-  nodesInfo: object(texts('currentNode')),
-  voice: object({ ...texts('latestSessionId listenUrl'), ...numbers('listenUrlUNIX') }),
-  detailedCost: object(numbers('totalCreditsConsumed speechGenCost transcriberCost llmCost twilioCost')),
-  csat: object({ ...numbers('satisfaction10 ease10 submittedAt surveyVersion'), ...texts('comment channel') }),
-  crmAlerts: object(booleans('overdueECD overdueActivity staleLead responded newHandoffAssigned')),
-  inboundEngagementState: object({
-    ...numbers('firstDecisionAt lastDecisionAt'),
-    ...booleans('firstDecisionShouldReply lastDecisionShouldReply aiOwnedThread ignoreThread'),
-    ...texts('lastDecisionReason lastTriggeredBy'),
-  }),
-  crmActivities: z.array(
-    object({
-      ...texts('type id title date dueDate note firstChannel secondChannel priority'),
-      ...booleans('completed responded firstEngaged secondEngaged'),
-      notesHistory: z.array(object(texts('text agentId agentName timestamp'))),
-      metadata: z.looseObject({}),
-    }),
-  ),
-  tokenUsage: object({
-    ...numbers('cumulativeInputTokens cumulativeOutputTokens cumulativeTotalTokens cumulativeUsd lastTurnInputTokens'),
-    ...numbers('lastTurnOutputTokens lastTurnTotalTokens lastTurnUsd lastTurnContextWindow lastTurnInputUsdPer1k'),
-    ...numbers('lastTurnOutputUsdPer1k lastTurnTs'),
-    lastTurnModelId: z.string(),
-    usagePerModel: z.looseObject({}),
-  }),
+/** Section 2.10: the type of each field by its path; the last eight are undocumented, as some of real records are. */
+const FIELDS: Record<string, string> = {
+  ...documented,
+  ...{ title: 'any', lastMessage: 'any', widgetVersion: 'any', unreadCount: 'any', attachments: 'any' },
+  'detailedCost.twilioCost': 'number',
+  'crmActivities[].priority': 'string',
+  'handoffHistory[].queuePosition': 'number',
 }
 
-/** Real records have fields that the document does not list. */
-const UNDOCUMENTED = anything('title lastMessage widgetVersion unreadCount attachments')
+const TYPES: Record<string, z.ZodType> = {
+  ...{ string: z.string(), number: z.number(), boolean: z.boolean(), 'array of string': z.array(z.string()) },
+  ...anything('any unstated'),
+}
 
-export const Conversation = object({ ...CONVERSATION, ...UNDOCUMENTED })
+/** Returns the schema of the object at a path, whose fields are all optional and may be null. */
+const objectAt = (prefix: string): z.ZodType =>
+  z.strictObject(
+    Object.fromEntries(
+      Object.entries(FIELDS).flatMap(([path, type]) => {
+        const name = path.startsWith(prefix) ? path.slice(prefix.length) : ''
+        return /^\w+$/.test(name) ? [[name, typeAt(path, type).nullish()]] : []
+      }),
+    ),
+  )
+
+const typeAt = (path: string, type: string): z.ZodType =>
+  TYPES[type] ?? (type === 'object' ? objectAt(`${path}.`) : z.array(objectAt(`${path}[].`)))
+
+export const CONVERSATION_FIELDS = Object.keys(documented).filter(path => /^\w+$/.test(path))
+
+export const Conversation = objectAt('')
 
 const CHANNEL = z.enum(['voice', 'ext', 'web-chat', 'whatsapp', 'instagram', 'gb-chat', 'telephony', 'webchat'])
 const may = (names: string) => each(z.string().optional(), names)
