@@ -7,9 +7,9 @@ import { join } from 'node:path'
 export const CACHE = join(process.cwd(), 'node_modules', '.cache')
 
 export interface Tool {
-  /** Of its folder in the cache: with its version, so that another version is another folder. */
+  /** Names its folder in the cache. It contains the version, so that another version is another folder. */
   folder: string
-  /** What it is and where it comes from, for people. */
+  /** Says for people what it is and where it comes from. */
   about: string
   /** @throws an error that says what is missing on this machine */
   install: (folder: string) => Promise<void>

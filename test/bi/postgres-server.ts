@@ -98,7 +98,7 @@ export interface PostgresServer {
   password: string
   folder: string
   start(options?: readonly string[]): Promise<void>
-  /** What it has logged since its start. */
+  /** Returns its log since its start. */
   output(): string
   /** As a crash: without a farewell to clients. */
   stop(): Promise<void>

@@ -23,7 +23,7 @@ import { type Keys, keysText, S3_SERVER, type S3Server, s3Server } from './s3-se
 
 export type S3Target = ParquetTarget & { s3: S3Place }
 
-/** What tests do in the bucket, as its owner. */
+/** Reads and writes the bucket as its owner. */
 export interface Bucket {
   /** Names below the prefix of a target, sorted. */
   names(target: Pick<ParquetTarget, 's3'>): Promise<string[]>

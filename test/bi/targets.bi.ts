@@ -52,7 +52,7 @@ interface Read {
   /** Names of the columns of a table without rows. */
   empty: string[]
   emptyRows: number
-  /** Of every table. */
+  /** Number of rows by table. */
   counts: Record<string, number>
 }
 
@@ -98,7 +98,7 @@ describe('a target of Parquet files', () => {
   )
 })
 
-/** Of the columns, in their order. */
+/** The types of the columns by reader, in their order. */
 const TYPES: Record<string, string[]> = {
   pyarrow: ['string', 'timestamp[us, tz=UTC]', 'date32[day]', 'int64', 'bool', 'string', 'string'],
   pandas: ['str', 'datetime64[us, UTC]', 'object', 'Int64', 'boolean', 'str', 'str'],

@@ -1,4 +1,4 @@
-// What the pages and dashboards for BI tools ask, asked of a snapshot that `convohouse publish` has written from a sandbox's workspace.
+// Runs the queries of the pages and dashboards for BI tools on a snapshot that `convohouse publish` has written from a sandbox's workspace.
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'

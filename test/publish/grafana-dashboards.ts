@@ -7,10 +7,10 @@ const FOLDER = join(import.meta.dirname, '..', '..', 'deploy', 'grafana', 'dashb
 export interface Target {
   refId: string
   datasource: { type: string; uid: string }
-  /** Of a query of PostgreSQL. */
+  /** Set in a query of PostgreSQL. */
   format?: 'table' | 'time_series'
   rawSql?: string
-  /** Of a query of Prometheus. */
+  /** Set in a query of Prometheus. */
   expr?: string
   instant?: boolean
 }
@@ -46,7 +46,7 @@ export const readDashboard = (name: string): Dashboard =>
 /** Panels with queries: all but the headings of rows. */
 export const queryPanels = ({ panels }: Dashboard): Panel[] => panels.filter(({ type }) => type !== 'row')
 
-/** What a reader has chosen: values by variable. */
+/** The values that a reader has chosen, by variable. */
 export type Chosen = Readonly<Record<string, readonly string[]>>
 
 export interface TimeRange {

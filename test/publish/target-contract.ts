@@ -1,4 +1,4 @@
-// What every target promises: `npm test` runs these cases for the snapshot and for Parquet files, `npm run test:bi` for PostgreSQL, lakes and S3.
+// Tests the promises of every target: `npm test` runs these cases for the snapshot and Parquet files, `npm run test:bi` for PostgreSQL, lakes and S3.
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TargetConfig } from '../../src/config/targets.ts'
