@@ -1,4 +1,4 @@
-// What `import … from 'convohouse/api'` has. It loads neither DuckDB nor Temporal.
+// The exports of `convohouse/api`. It loads neither DuckDB nor Temporal.
 export type {
   ApiClient,
   CallOptions,

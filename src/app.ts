@@ -1,4 +1,4 @@
-// The composition root: opens what a run needs, in order, and closes it in reverse.
+// The composition root: opens the resources of a run in order, and closes them in reverse.
 import { randomUUID } from 'node:crypto'
 import { openStores, type Stores } from './app/stores.ts'
 import { createVendorClient } from './client/client.ts'
@@ -20,10 +20,10 @@ import { removeStaleCopies } from './warehouse/temporary-files.ts'
 
 type Release = () => Promise<unknown> | unknown
 
-/** Registers how a resource is closed, and returns it. */
+/** Registers how to close a resource, and returns it. */
 type Acquire = <R>(resource: R, release: (resource: R) => Promise<unknown> | unknown) => R
 
-/** Opens resources one by one; when one fails, those before it are closed again, newest first. */
+/** Opens resources one by one; if one fails, closes the earlier ones again, newest first. */
 export async function withReleasers<T>(
   open: (acquire: Acquire) => Promise<T>,
 ): Promise<T & { close(): Promise<void> }> {
@@ -75,7 +75,7 @@ export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<
     const stores = openStores(home)
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     await removeStaleCopies(home, begunMs)
-    // Disk errors are ignored here: they occur again in the caller, which reports them.
+    // Disk errors are ignored here, because the caller meets and reports them again.
     for (const { workspaceId, record } of await endKilledRuns(warehouse.writer))
       await stores.landing
         .workspace(workspaceId)
@@ -95,13 +95,13 @@ interface RunOptions {
   config: Config
   workspace: WorkspaceConfig
   app: App
-  /** When aborted: aborts requests in flight. */
+  /** Aborts requests in flight. */
   signal: AbortSignal
-  /** When aborted: requests in flight finish, and no more are sent. */
+  /** Once aborted, requests in flight finish, and no more are sent. */
   stopping?: AbortSignal
   clock?: Clock
   onPage?: NonNullable<StepsDependencies['onPage']>
-  /** Other runs of this process may be working on the workspace: this one only plans. */
+  /** True if other runs of this process may be working on the workspace, so that this one only plans. */
   beside?: boolean
 }
 
@@ -127,7 +127,7 @@ export function openLog(
   })
 }
 
-/** Landed pages that are not loaded: as the previous run of this process left them or, without one, as the landing lists them. */
+/** Returns landed pages that are not loaded: as the previous run of this process left them, or as the landing lists them. */
 async function pendingIn(app: App, known: Parameters<typeof openPendingPages>[0]): Promise<Pending> {
   const kept = app.pending.get(known.workspaceId)
   if (kept && !kept.spoilt()) return kept
@@ -165,7 +165,7 @@ export async function openSource(
 }
 
 /**
- * Opens the steps of one run of one workspace. `heldUntil`: until when workers of an earlier run may still send requests, ms; null: none may.
+ * Opens the steps of one run of one workspace. `heldUntil`: until when workers of an earlier run may send requests, ms, or null.
  * @throws TOKEN_MISSING, CONFIG_INVALID, HOME_UNUSABLE
  */
 export function openRun(

@@ -2,18 +2,18 @@
 
 export interface Clock {
   now(): number
-  /** Resolves at that time; rejects with the signal's reason when it is aborted. */
+  /** Resolves at that time; rejects with the signal's reason if it is aborted. */
   sleepUntil(untilMs: number, signal: AbortSignal): Promise<void>
 }
 
-/** A long sleep checks the clock this often: after the machine was suspended, it may be due at once. */
+/** Interval at which a long sleep checks the clock: after the machine was suspended, it may be due at once. */
 const CHECK_EVERY_MS = 60_000
 
 /** Start of this process, by its clock, ms. */
 let originMs = Date.now() - performance.now()
 
 /**
- * Returns the machine's clock, but never going back: when the machine's clock is set back, this one stays ahead until the
+ * Returns the machine's clock, but never goes back: if the machine's clock is set back, this one stays ahead until the
  * process ends. Otherwise a wait for an hour could become a day, and a page could seem older than the one before it.
  */
 function now(): number {

@@ -1,7 +1,8 @@
 // Configuration: the only reader of the environment and of the config file. Invalid settings fail at the start, with a hint.
 //
 // One workspace needs no file: CONVOHOUSE_API_URL, CONVOHOUSE_API_TOKEN (or CONVOHOUSE_API_TOKEN_FILE), CONVOHOUSE_WORKSPACE and
-// CONVOHOUSE_HOME are enough. Several workspaces are configured in `convohouse.yaml`, each with the variable or file that holds its token.
+// CONVOHOUSE_HOME are enough. Several workspaces are configured in `convohouse.yaml`, each with the variable or file that contains its
+// token.
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { delimiter, dirname, resolve } from 'node:path'
@@ -44,8 +45,8 @@ import type { ResponseRules } from './core/response-rules.ts'
 export const CONFIG_FILE = 'convohouse.yaml'
 
 /**
- * DuckDB's memory limits. A log that a killed process left takes 256 KB for each column that it has rows of, 430 MB if these are all tables. With
- * 448 MB a sync's process peaked at 1,071 MiB for a million conversations. A replay loads larger batches; `memoryLimit` alone applies to both.
+ * Returns DuckDB's memory limits. A log that a killed process left takes 256 KB for each column with rows, 430 MB for all tables. With 448
+ * MB a sync's process peaked at 1,071 MiB for a million conversations. A replay loads larger batches; `memoryLimit` alone applies to both.
  */
 const memoryLimits = (given: { memoryLimit?: string | undefined; replayMemoryLimit?: string | undefined } = {}) => ({
   memoryLimit: given.memoryLimit ?? '640MB',
@@ -69,7 +70,7 @@ const apiUrl = z.string().refine(text => {
 }, 'must be an http(s) address such as https://api.example.com, without a user or password')
 
 const age = (days: number) => duration.refine(ms => ms >= days * 24 * HOUR_MS, `must be ${days}d at least`)
-/** Pages expire by the month, hence not within the month in which they landed. */
+/** Pages expire by month, and so not within the month in which they landed. */
 const retention = z.strictObject({ pages: age(31).optional(), events: age(7).optional() })
 
 const workspace = z.strictObject({
@@ -129,7 +130,7 @@ export interface WorkspaceConfig extends ResourceSettings {
   /** Reads the webhook secrets; null if none are configured. @throws SECRET_MISSING */
   readWebhookSecrets: (() => string[]) | null
   since: string | null
-  /** The schedule on Temporal; null: none. */
+  /** The schedule on Temporal; null for none. */
   schedule: Schedule | null
   settleMs: number
   mirrorLagMs: number
@@ -145,7 +146,7 @@ export interface WorkspaceConfig extends ResourceSettings {
   rereadHorizonMs: number
   rereadShare: number
   sampleShare: number
-  /** Null: kept forever. */
+  /** Null keeps them forever. */
   retention: { pagesMs: number | null; eventsMs: number | null }
   maxPage: number
   timeoutMs: number
@@ -155,7 +156,7 @@ export interface WorkspaceConfig extends ResourceSettings {
 export const ENVIRONMENT = 'the environment'
 
 export interface Config {
-  /** Data folder, absolute. */
+  /** Absolute path of the data folder. */
   home: string
   memoryLimit: string
   /** DuckDB's limit while a replay rebuilds the warehouse. */
@@ -163,16 +164,16 @@ export interface Config {
   threads: number
   temporal: TemporalSettings
   webhooks: WebhookSettings
-  /** Where processes without a receiver serve metrics; null: only where `--metrics` is given. */
+  /** Address at which processes without a receiver serve metrics; null for none unless `--metrics` is given. */
   metrics: ListenAddress | null
-  /** Folder of the user's own checks, absolute; null: none. */
+  /** Absolute folder of the user's own checks; null for none. */
   checks: string | null
-  /** Folder of the user's models, absolute; null: none. */
+  /** Absolute folder of the user's models; null for none. */
   models: string | null
-  /** Folder of DuckDB's extensions, absolute; null: they are downloaded when a target needs them. */
+  /** Absolute folder of DuckDB's extensions; null downloads them when a target needs them. */
   extensions: string | null
   publish: PublishSettings
-  /** Where publications go; none: nothing is published, and no change is logged. */
+  /** Targets of publications. If there are none, nothing is published, and no change is logged. */
   targets: TargetConfig[]
   workspaces: WorkspaceConfig[]
   /** Path of the file, or `the environment`. */
@@ -298,7 +299,7 @@ function fromFile(path: string, env: Environment): Config {
 }
 
 const ENV_NAMES = { apiUrl: 'CONVOHOUSE_API_URL', token: 'CONVOHOUSE_API_TOKEN', id: 'CONVOHOUSE_WORKSPACE' } as const
-/** The variable with the path of a file that holds the token, the way container platforms provide secrets. */
+/** Variable with the path of a file that contains the token, the way container platforms provide secrets. */
 const TOKEN_FILE = `${ENV_NAMES.token}_FILE`
 
 /** @throws CONFIG_INVALID if both variables are set */
@@ -352,9 +353,9 @@ function fromEnvironment(env: Environment, cwd: string): Config {
 }
 
 /**
- * Reads the configuration: the file that was named; else the environment, if it names an API address; else
+ * Reads the configuration from the named file, else from the environment if it names an API address, else from
  * `convohouse.yaml` in the working folder.
- * @throws CONFIG_MISSING, CONFIG_INVALID, saying which setting and line
+ * @throws CONFIG_MISSING, CONFIG_INVALID, naming setting and line
  */
 export function readConfig(options: { path?: string; env?: Environment; cwd?: string } = {}): Config {
   const env = options.env ?? process.env

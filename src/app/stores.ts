@@ -1,11 +1,11 @@
-// What a data folder stores beside the warehouse. Only this file chooses the implementation of the landing and of the lease log.
+// Stores of a data folder besides the warehouse. Only this file chooses the implementation of the landing and of the lease log.
 import { openLanding } from '../landing/folder-landing.ts'
 import type { LandingStore } from '../landing/landing.ts'
 import { type LeaseLog, openLeaseLog } from '../landing/lease-log.ts'
 
 export interface Stores {
   landing: LandingStore
-  /** `run` names the writer: two writers never share a file. */
+  /** Opens a lease log. `run` names the writer, so that two writers never share a file. */
   leaseLog(options: { workspaceId: string; run: string }): LeaseLog
 }
 

@@ -1,4 +1,4 @@
-// The steps of a worker that holds the warehouse while other workers fetch pages: it learns of landed pages by listing the landing.
+// The steps of a worker that holds the warehouse while other workers fetch pages: it finds landed pages by listing the landing.
 import type { RunRef, Steps } from '../../workflows/steps.ts'
 import { type App, eventsComeTo } from '../app.ts'
 import { systemClock } from '../clock.ts'
@@ -9,7 +9,7 @@ import type { Pending } from '../steps/pending.ts'
 import { openRunLog, type RunLog } from '../steps/run-log.ts'
 import { LOAD_BATCH, makeSteps, openPendingPages } from '../steps.ts'
 
-/** Landed pages that are not loaded. Lists the landing again unless a full batch is known, since other workers land pages. */
+/** Returns landed pages that are not loaded. Lists the landing unless a full batch is known: other workers land pages. */
 async function pendingNow(app: App, workspaceContext: WorkspaceContext): Promise<Pending> {
   const { workspaceId } = workspaceContext
   const kept = app.pending.get(workspaceId)
@@ -19,7 +19,7 @@ async function pendingNow(app: App, workspaceContext: WorkspaceContext): Promise
   return pending
 }
 
-/** The run log for one task of a run; `origin` is known only where the run begins. */
+/** Opens the run log for one task of a run; `origin` is known only where the run begins. */
 export type TaskLogs = (of: RunRef & { origin?: Origin }) => RunLog
 
 export const taskLogs =

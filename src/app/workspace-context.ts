@@ -1,5 +1,5 @@
-// A worker's resources per workspace: vendor client, landing and lease log, opened at first use and kept until the worker ends. The
-// token is read here, from the configured source; it never travels with a task.
+// A worker's resources per workspace: vendor client, landing and lease log, opened on first use and kept until the
+// worker ends. The token is read here, from the configured source; it never travels with a task.
 import { hostname } from 'node:os'
 import type { PlannedFrom } from '../../workflows/steps.ts'
 import { newRunId, openSource, withReleasers } from '../app.ts'
@@ -10,9 +10,9 @@ import { type ExportSteps, makeExportSteps, type WorkspaceContext } from '../ste
 import { openStores } from './stores.ts'
 
 export interface WorkspaceContexts {
-  /** @throws WORKSPACE_UNKNOWN, TOKEN_MISSING, HOME_UNUSABLE; LANDING_DIFFERS where another landing was planned from */
+  /** @throws WORKSPACE_UNKNOWN, TOKEN_MISSING, HOME_UNUSABLE; LANDING_DIFFERS if the plan was made from another landing */
   of(work: { workspaceId: string } & PlannedFrom): Promise<{ workspaceContext: WorkspaceContext; steps: ExportSteps }>
-  /** Checks the disk reserve, which an earlier lease may have used up. @throws HOME_UNUSABLE: no page may be requested then */
+  /** Checks the disk reserve, which an earlier lease may have used up. @throws HOME_UNUSABLE if no page may be requested */
   reserve(): Promise<void>
   close(): Promise<void>
 }
@@ -21,7 +21,7 @@ interface WorkspaceContextOptions {
   config: Config
   /** Lifetime of a lease, ms. */
   leaseMs: number
-  /** The process of this command that uses leases (`holderOf`); absent: leases name no process. */
+  /** The process of this command that uses leases (`holderOf`); omitted if leases name no process. */
   holder?: string
   clock?: Clock
   /** Called with each LANDING_DIFFERS. */

@@ -1,4 +1,4 @@
-// DDL of a record type's tables. A migration adds the columns that are new in the catalog; it never drops or alters a column.
+// DDL of a record type's tables. A migration adds new columns of the catalog, and never drops or alters one.
 import { type ChildTable, isNumbered, type Layout, quoteName } from './layout.ts'
 import type { PiiClass } from './shape.ts'
 
@@ -15,7 +15,7 @@ export interface Table {
   columns: TableColumn[]
 }
 
-/** Bookkeeping columns contain no personal data. */
+/** Declares bookkeeping columns, which contain no personal data. */
 const bookkeeping = (columns: readonly Omit<TableColumn, 'pii'>[]): TableColumn[] =>
   columns.map(column => ({ ...column, pii: 'none' }))
 
@@ -36,7 +36,7 @@ const RECORD_BOOKKEEPING = bookkeeping([
   { name: '_source', sqlType: 'VARCHAR', about: 'Where the row came from: export, webhook or api' },
 ])
 
-/** Bookkeeping of rows that are updated by events as well as by exports. */
+/** Bookkeeping of rows that both events and exports update. */
 const FOLD_BOOKKEEPING = bookkeeping([
   { name: '_complete', sqlType: 'BOOLEAN', about: 'A full record was exported' },
   { name: '_base_modified', sqlType: 'TIMESTAMPTZ', about: '`lastModified` of the full record below any patches' },
@@ -107,14 +107,14 @@ function childTable(layout: Layout, child: ChildTable): Table {
   return { name: child.table, about: child.about, columns: [...keyColumns(layout), ...child.columns, RECORD_NUMBER] }
 }
 
-/** All tables of a record type: its own, then its child tables. */
+/** Returns all tables of a record type: its own, then its child tables. */
 export function tablesOf(layout: Layout): Table[] {
   return [recordTable(layout), ...layout.children.map(child => childTable(layout, child))]
 }
 
 /**
- * Returns the statements that create a table, or add the columns that it lacks. Tables have no PRIMARY KEY, because one
- * makes an upsert of wide tables seventy times slower; `warehouse/checks/all-checks.ts` tests uniqueness instead.
+ * Returns statements that create a table, or add its missing columns. Tables have no PRIMARY KEY, because one makes
+ * upserts of wide tables seventy times slower; `warehouse/checks/all-checks.ts` tests uniqueness instead.
  */
 export function migrate(table: Table, existing: ReadonlySet<string>): string[] {
   if (existing.size === 0) {

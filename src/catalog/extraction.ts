@@ -8,7 +8,7 @@ import { type ChildTable, type Column, type Layout, quoteName, quoteText, typedL
 import type { Lift } from './shape.ts'
 import { COERCED_EXTRA } from './staging.ts'
 
-/** Key columns of a staged record, as SELECT items. */
+/** Returns the key columns of a staged record, as SELECT items. */
 export function keyItems(layout: Layout, workspaceId: string): string[] {
   return [
     `${quoteText(workspaceId)} AS workspace_id`,
@@ -17,7 +17,7 @@ export function keyItems(layout: Layout, workspaceId: string): string[] {
   ]
 }
 
-/** Returns the SQL of `extra`: the one that coercion gave the record or element, else the values at the unknown paths. */
+/** Returns the SQL of `extra`: that of a coerced record or element, else the values at the unknown paths. */
 const extraItem = (sql: string, unknown: UnknownTree | null): string =>
   `coalesce(${sql}.${quoteName(COERCED_EXTRA)}, ${extraSql(unknown, sql)})`
 
@@ -38,8 +38,8 @@ export const childColumns = (layout: Layout, child: ChildTable): string[] => [
 const items = (parts: string[]): string => parts.join(', ')
 
 /**
- * SELECT of the lists to unnest, as `l0`: a list of the record or, with `parent`, a list in each element of `parent`, with the element's
- * position `p` and its `parent_id`, if it has one.
+ * Returns a SELECT of the lists to unnest, as `l0`: a list of the record or, with `parent`, a list in each element of
+ * `parent`, with the element's position `p` and its `parent_id`, if it has one.
  */
 function listSource(options: {
   keys: string
@@ -76,8 +76,8 @@ function liftedText(lift: Lift, paths: string[]): string {
 function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage: string): string {
   if (child.rows.over !== 'elements' && child.rows.over !== 'entries') throw new Error('not an unnested child')
   const { json, lifts, over } = child.rows
-  // `$[*]` took a third of the time that from_json to a list of JSON took. DuckDB would make two rows of a key that occurs twice, so this
-  // SELECT then fails, and the page takes the tolerant path, which keeps the last value.
+  // `$[*]` took a third of the time of from_json to a list of JSON. DuckDB would make two rows of a duplicate key, so
+  // this SELECT then fails, and the page takes the tolerant path, which keeps the last value.
   const source =
     over === 'elements'
       ? `SELECT * EXCLUDE (l), generate_subscripts(l, 1) AS i, unnest(l) AS v FROM
@@ -86,11 +86,11 @@ function unnestSelect(child: ChildTable, keyColumns: string, keys: string, stage
           (SELECT * EXCLUDE (m), unnest(CASE WHEN list_unique(map_keys(m)) < cardinality(m) THEN error('a key occurs twice') ELSE map_entries(m) END) AS m
             FROM (SELECT ${keys}, ${json}::MAP(VARCHAR, JSON) AS m FROM ${stage} s WHERE left(${json}::VARCHAR, 1) = '{'))`
   const paths = [...new Set(lifts.flatMap(lift => lift.keys))]
-  // One call for all paths: each call parses the element again.
+  // One call for all paths, since each call parses the element again.
   const found = `json_extract(v, [${items(paths.map(key => quoteText(`$.${key}`)))}])`
   const scalars = `list_transform(${found}, lambda j: CASE WHEN NOT ${isNoScalar('j')} THEN j END)`
   const extracted = `SELECT *, ${scalars} AS x FROM (${source})`
-  // The texts have a SELECT of their own, because DuckDB expands a macro's argument at each use, and parse_moment uses it a dozen times.
+  // The texts have a separate SELECT, because DuckDB expands a macro's argument at each use, and parse_moment uses it a dozen times.
   // With one SELECT, planning took 57 ms for the sessions of three conversations; a CASE per path took a third of the remaining time.
   const texts = lifts.map((lift, index) => `${liftedText(lift, paths)} AS t${index}`)
   const id = child.columns[0]!
@@ -146,7 +146,7 @@ export function childSelect(options: {
     (SELECT * EXCLUDE (l0), generate_subscripts(l0, 1) AS i, unnest(l0) AS e FROM (${source})) WHERE e IS NOT NULL`
 }
 
-/** Unknown paths below the elements of a list. The list may lie in the elements of another list. */
+/** Returns the unknown paths below the elements of a list, which may lie in the elements of another list. */
 function elementUnknown(rows: { list: string; parent: string | null }, unknown: UnknownTree): UnknownTree | null {
   const key = /"([^"]+)"$/.exec(rows.list)![1]!
   const holder = rows.parent === null ? unknown : subtree(subtree(unknown, rows.parent), ELEMENT)

@@ -36,7 +36,7 @@ export interface ChildTable {
   /** Top-level key of the record that the child is read from. */
   from: string
   columns: Column[]
-  /** How the child's rows are selected. */
+  /** Selection of the child's rows. */
   rows: ChildRows
 }
 
@@ -54,7 +54,7 @@ export interface Layout {
   /** Columns that identify a record, in order. */
   key: string[]
   columns: Column[]
-  /** Derived columns that can be computed again from the stored row, with the SQL that does so. */
+  /** Derived columns that can be computed again from the stored row, with the SQL for that. */
   rederived: { column: string; value: string }[]
   children: ChildTable[]
 }
@@ -65,10 +65,10 @@ export const isNumbered = (layout: Layout): boolean => layout.children.length > 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** Returns the SQL of the UTC day of a time. `AT TIME ZONE 'UTC'` means the same, and takes DuckDB's calendar ten times as long. */
+/** Returns the SQL of the UTC day of a time. `AT TIME ZONE 'UTC'` is equivalent, but DuckDB's calendar takes ten times as long. */
 export const utcDay = (time: string): string => `make_timestamp(epoch_us(${time}))::DATE`
 
-/** Returns an SQL condition: rows `a` and `b` have the same values in the columns `key`. */
+/** Returns an SQL condition that rows `a` and `b` have the same values in the columns `key`. */
 export const sameKey = (key: readonly string[], a: string, b: string): string =>
   key.map(name => `${a}.${quoteName(name)} = ${b}.${quoteName(name)}`).join(' AND ')
 
@@ -84,14 +84,14 @@ const SQL_TYPES: Record<Scalar['type'], string> = {
 }
 
 const read = (type: Scalar['type'], sql: string): string => {
-  // Staged as a DOUBLE; values that are no whole numbers have been coerced.
+  // Staged as a DOUBLE; values that are no integers have been coerced.
   if (type === 'count') return `${sql}::BIGINT`
   if (type === 'time') return `to_moment(${sql})`
   if (type === 'loose') return `${sql}->>'$'`
   return sql
 }
 
-/** Returns the field's SQL; if the field is a channel, in the one spelling of channels. */
+/** Returns the field's SQL, with channels in their one spelling. */
 function spelled(field: Scalar | TextList, sql: string): string {
   if (!field.channel) return sql
   if (field.kind === 'scalar' && field.type === 'any') return oneSpellingInside(sql)
@@ -99,7 +99,7 @@ function spelled(field: Scalar | TextList, sql: string): string {
 }
 
 interface Place {
-  /** SQL of the object that holds the field. */
+  /** SQL of the object that contains the field. */
   sql: string
   path: string
   prefix: string
@@ -165,20 +165,20 @@ const ownColumn = (name: string, sqlType: string, expression: string, about: str
 const POSITION_ABOUT = 'Position in the list, from 1'
 const EXTRA_ABOUT = 'Fields that the catalog does not know, as sent'
 
-/** `conversation_handoffs` → `handoff`, `crm_activities` → `activity`, `agent_nodes` → `node`. */
+/** Returns the singular: `conversation_handoffs` → `handoff`, `crm_activities` → `activity`, `agent_nodes` → `node`. */
 const singular = (table: string): string =>
   table
     .replace(/^(conversation|crm|agent)_/, '')
     .replace(/ies$/, 'y')
     .replace(/s$/, '')
 
-/** The element of a list that holds another list: columns that identify it in the rows of the inner list, and SQL of its id over the element. */
+/** The element of a list that contains another list: columns that identify it in the inner list's rows, and SQL of its id. */
 interface Parent {
   columns: Column[]
   id?: string
 }
 
-/** How the rows of a list are selected: on the record, or on the elements of the list `place.from`. */
+/** Returns how the rows of a list are selected: on the record, or on the elements of the list `place.from`. */
 const inList = (list: string, place: Place, parent: Parent | null) => ({
   list,
   parent: parent && place.from,
@@ -319,7 +319,7 @@ export function layoutOf(record: RecordType, timeZone = 'UTC'): Layout {
   return layout
 }
 
-/** Returns the column, with an expression that reads its field under each of the field's names. */
+/** Returns the column with an expression that reads its field under each of the field's names. */
 function underAliases({ aliases = {} }: RecordType, column: Column): Column {
   const names = Object.keys(aliases).filter(alias => column.from.includes(aliases[alias]!))
   const own = (name: string) => `s.${quoteName(name)}.`
@@ -332,7 +332,7 @@ function underAliases({ aliases = {} }: RecordType, column: Column): Column {
   }
 }
 
-/** Returns the columns and child tables of computed fields: they have no path, and nothing of theirs goes to `extra`. */
+/** Returns the columns and child tables of computed fields, which have no path and put nothing into `extra`. */
 function computedLayout({ computed }: RecordType, root: Place): Pick<Layout, 'columns' | 'children'> {
   const fields = computed?.fields ?? {}
   const withoutPath = (columns: Column[]) => columns.map(column => ({ ...column, path: null }))
@@ -390,7 +390,7 @@ const LIFT_TYPES = {
   json: 'JSON',
 } as const
 
-/** Returns the SQL of the text of a lifted value as the lift's type. */
+/** Returns the SQL that converts the text of a lifted value to the lift's type. */
 export function typedLift({ type }: Lift, text: string): string {
   switch (type) {
     case 'text':
@@ -411,7 +411,7 @@ export function typedLift({ type }: Lift, text: string): string {
 const scalarIn = (json: string): string =>
   `CASE WHEN left((${json})::VARCHAR, 1) NOT IN ('{', '[', 'n') THEN ${json}->>'$' END`
 
-/** Returns the SQL of a column that is lifted out of the JSON in `sql`, which is an object, or itself a scalar. */
+/** Returns the SQL of a column that is lifted out of the JSON in `sql`, which is an object or a scalar. */
 function liftedFrom(lift: Lift, sql: string): string {
   const found = lift.keys.map(key => scalarIn(`(${sql}->'$.${key}')`))
   return typedLift(lift, `coalesce(${[...found, lift.orSelf ? scalarIn(sql) : 'NULL'].join(', ')})`)

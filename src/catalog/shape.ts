@@ -1,5 +1,5 @@
-// The declaration of a record type: what the vendor sends and what the warehouse stores. The table,
-// the extraction SQL, the inspection and the data dictionary are derived from it.
+// The declaration of a record type: the vendor's fields and their storage in the warehouse. The table, the extraction
+// SQL, the inspection and the data dictionary are derived from it.
 
 /**
  * The type of a scalar in JSON, and in the warehouse:
@@ -31,14 +31,14 @@ export type Casing = 'lower' | 'as-sent'
 export interface Scalar extends Described {
   kind: 'scalar'
   type: ScalarType
-  /** Column name, where it is not the snake_case of the key. */
+  /** Column name, if it is not the snake_case of the key. */
   column?: string
   /** Column of a `moment`'s parsed twin. */
   twin?: string
   unit?: string
-  /** The value is a channel or a list of channels, stored in one spelling: in lower case, or in the case in which it was sent. */
+  /** Set for a channel or a list of channels, stored in one spelling: in lower case, or in the case as sent. */
   channel?: Casing
-  /** The field fills only its child table and has no column. */
+  /** Set if the field fills only its child table and has no column. */
   hidden?: true
   /** A child table made from the elements or entries of an `any`. */
   unnest?: Unnest
@@ -50,11 +50,11 @@ export interface Scalar extends Described {
 export interface Group extends Described {
   kind: 'group'
   fields: Fields
-  /** Its columns have no prefix. */
+  /** Set if its columns have no prefix. */
   isFlat?: true
 }
 
-/** An array of strings: a child table of one column. Lists that have a label share a table, each row with the label of its list. */
+/** An array of strings: a child table of one column. Lists with a label share a table, each row with the label of its list. */
 export interface TextList extends Described {
   kind: 'texts'
   table: string
@@ -64,7 +64,7 @@ export interface TextList extends Described {
 }
 
 export interface Label {
-  /** The column of the label, the same for all lists of the table. */
+  /** Column of the label, the same for all lists of the table. */
   column: string
   about: string
   /** The label of this list. */
@@ -83,20 +83,20 @@ export interface ObjectList extends Described {
 export type Field = Scalar | Group | TextList | ObjectList
 export type Fields = { readonly [key: string]: Field }
 
-/** A column lifted out of an element of unknown shape: the first of these keys that holds a scalar. */
+/** A column lifted out of an element of unknown shape: the first of these keys with a scalar. */
 export interface Lift extends Described {
   column: string
   /** `json`: a string with the text of JSON. */
   type: 'text' | 'count' | 'number' | 'time' | 'position' | 'json'
   keys: readonly string[]
-  /** The value where no key holds a scalar: `scalar`, the element itself if it is one; `whole`, the element itself in any case. */
+  /** The value if no key has a scalar: `scalar`, the element itself if it is one; `whole`, the element itself in any case. */
   orSelf?: 'scalar' | 'whole'
 }
 
 /**
- * How an `any` becomes a child table: `elements` of an array (with `position`), or `entries` of an object (with the
- * key). Everything else remains in the JSON column of the record: the element at `position` is `sessions->(position - 1)`. Copies of the
- * elements would take a sixth of the warehouse.
+ * Makes a child table of an `any`: `elements` of an array (with `position`), or `entries` of an object (with the key).
+ * Everything else remains in the JSON column of the record: the element at `position` is `sessions->(position - 1)`.
+ * Copies of the elements would take a sixth of the warehouse.
  */
 export interface Unnest extends Described {
   table: string
@@ -112,26 +112,26 @@ export interface Derived extends Described {
   sqlType: string
   /** SQL over the staged record `s`; `timeZone` is an SQL string literal. */
   sql: (context: { timeZone: string }) => string
-  /** SQL of the value over the stored row: used after a change of the time zone or a patch that carries only some of the fields. */
+  /** SQL of the value over the stored row, used after a change of the time zone or a patch with only some of the fields. */
   stored?: (context: { timeZone: string }) => string
   /** Top-level keys that the column depends on; after a patch of one of them it is derived again. */
   from: readonly string[]
 }
 
 /**
- * Fields that are computed from a record as sent, where no declaration of single fields can express them. They exist only in types whose
- * records are all coerced before they are staged, and their values must have the declared types.
+ * Fields computed from a record as sent, if no declaration of single fields can express them. They exist only in types
+ * whose records are all coerced before they are staged, and their values must have the declared types.
  */
 export interface Computed {
   fields: Fields
   from: (sent: Readonly<Record<string, unknown>>, page: PageOfRecord) => Readonly<Record<string, unknown>>
 }
 
-/** The page that a record was sent on. */
+/** The page that contained a record. */
 export interface PageOfRecord {
-  /** Key of the list in the body that holds the record. */
+  /** Key of the list in the body that contains the record. */
   list: string
-  /** Ids of this page's records that the listing's second list contains, on whichever page; undefined if that is not known. */
+  /** Ids of this page's records that the listing's second list contains, on any page; undefined if unknown. */
   starredIds?: ReadonlySet<string>
 }
 
@@ -141,22 +141,22 @@ export interface RecordType {
   about: string
   /** The key of the API that identifies a record, and its column. */
   id: { key: string; column: string }
-  /** The record belongs to an agent, whose id is part of the key. */
+  /** Set if the record belongs to an agent, whose id is part of the key. */
   perAgent?: true
   fields: Fields
   /** Other names under which the vendor sends top-level fields: `{ vapi: 'ext' }`. */
   aliases?: Readonly<Record<string, string>>
   derived?: readonly Derived[]
   computed?: Computed
-  /** The field that orders versions; absent: the later fetch is newer. */
+  /** The field that orders versions; if omitted, the later fetch is newer. */
   modifiedKey?: string
-  /** The record is an event that happened once: no version replaces another. */
+  /** Set if the record is an event that happened once, so that no version replaces another. */
   fact?: true
-  /** An event may report its deletion; its row stays. */
+  /** Set if an event may report its deletion; its row stays. */
   deletable?: true
-  /** The export selects it by id. */
+  /** Set if the export selects it by id. */
   selectable?: true
-  /** Undeclared keys, which go to `extra`, are expected: they do not count as drift. */
+  /** Set if undeclared keys, which go to `extra`, are expected and do not count as drift. */
   hasOtherFields?: true
 }
 
@@ -217,7 +217,7 @@ export const objects = (
   options: Pick<ObjectList, 'id'> = {},
 ): ObjectList => ({ kind: 'objects', about, table, pii: 'none', fields, ...options })
 
-/** Returns the fields, under every name with which the vendor may send them. */
+/** Returns the fields under every name with which the vendor may send them. */
 export const sentFields = ({ fields, aliases = {} }: RecordType): Fields => ({
   ...fields,
   ...Object.fromEntries(Object.entries(aliases).flatMap(([alias, key]) => (fields[key] ? [[alias, fields[key]]] : []))),
@@ -226,7 +226,7 @@ export const sentFields = ({ fields, aliases = {} }: RecordType): Fields => ({
 /** Returns the fields of a staged record: those that are sent, and those that are computed. */
 export const stagedFields = (record: RecordType): Fields => ({ ...sentFields(record), ...record.computed?.fields })
 
-/** `userEmail` → `user_email`, `firstMessageTS` → `first_message_ts`, `ID` → `id`. */
+/** Returns the snake_case of a key: `userEmail` → `user_email`, `firstMessageTS` → `first_message_ts`, `ID` → `id`. */
 export function snakeCase(key: string): string {
   return key
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -234,7 +234,7 @@ export function snakeCase(key: string): string {
     .toLowerCase()
 }
 
-/** Returns a column of an unnested row: the first of these keys that holds a scalar. */
+/** Returns a column of an unnested row: the first of these keys with a scalar. */
 export const lift = (
   column: string,
   type: Lift['type'],

@@ -1,5 +1,5 @@
-// The schema with which DuckDB reads records: the fields of the record type under the API's names, plus the unknown paths of the batch. It is
-// explicit, because schema sniffing misses keys that appear late.
+// The schema with which DuckDB reads records: the fields of the record type under the API's names, plus the unknown
+// paths of the batch. It is explicit, because schema sniffing misses keys that appear late.
 
 import { ELEMENT, subtree, type UnknownTree } from './inspection/unknown-fields.ts'
 import { quoteName } from './layout.ts'
@@ -18,8 +18,8 @@ const STAGED: Record<Scalar['type'], string> = {
 }
 
 /**
- * Key under which a coerced record, or an element of one, carries its own `extra`. It cannot clash with a field of the API: keys that start
- * with `__` get no staged column of their own (`isPlainKey`).
+ * Key under which a coerced record, or an element of one, carries its own `extra`. It cannot clash with a field of the
+ * API: keys that start with `__` get no separate staged column (`isPlainKey`).
  */
 export const COERCED_EXTRA = '__extra'
 
@@ -50,5 +50,5 @@ function struct(fields: Fields, unknown: UnknownTree | null): string {
   return `STRUCT(${members(fields, unknown)}, ${quoteName(COERCED_EXTRA)} JSON)`
 }
 
-/** DuckDB type of one record: `STRUCT("userEmail" VARCHAR, …)`. */
+/** Returns the DuckDB type of one record: `STRUCT("userEmail" VARCHAR, …)`. */
 export const recordStruct = (fields: Fields, unknown: UnknownTree): string => struct(fields, unknown)

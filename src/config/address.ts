@@ -14,16 +14,16 @@ export function parseAddress(text: string): ListenAddress | undefined {
   return host !== undefined && port <= 65_535 ? { host, port } : undefined
 }
 
-/** `http://127.0.0.1:9464`, without a slash at its end. */
+/** Returns `http://127.0.0.1:9464`, without a trailing slash. */
 export const urlOf = ({ host, port }: ListenAddress): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** Parts of the messages for an address that is taken or refused, each with a hint. */
 interface ListenTexts {
-  /** Completes `Another program listens on HOST:PORT already: … there.` */
+  /** Completes the message `Another program listens on HOST:PORT already: … there.` */
   taken: string
   takenHint: string
-  /** Begins `… HOST:PORT: CODE.` */
+  /** Begins the message `… HOST:PORT: CODE.` */
   refused: string
   refusedHint: string
 }

@@ -31,7 +31,7 @@ interface KeptSecret {
   code: Extract<ErrorCode, 'TOKEN_MISSING' | 'SECRET_MISSING'>
 }
 
-/** Returns a reader of the secret. Where the secret is missing, the reader throws `code` and names the variable or file. */
+/** Returns a reader of the secret. If the secret is missing, the reader throws `code` and names the variable or file. */
 export function secretReader(where: SecretPlace, env: Environment, { what, code }: KeptSecret): () => string {
   const missing = (problem: string, hint: string) => new ConvohouseError(code, { what: problem, hint })
   const unnamed = (kind: 'variable' | 'file', problem: string) =>

@@ -1,8 +1,8 @@
-// Settings of a PostgreSQL server in which a target, or the catalog of one, lies.
+// Settings of the PostgreSQL server of a target or of its catalog.
 import { resolve } from 'node:path'
 import { z } from 'zod'
 
-/** PostgreSQL cuts names off after 63 bytes, and the schemas of marts and models have a suffix. */
+/** PostgreSQL truncates names to 63 bytes, and the schemas of marts and models have a suffix. */
 const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
@@ -37,26 +37,26 @@ export interface PostgresPlace {
     database: string
     user: string
     sslmode: (typeof SSL_MODES)[number]
-    /** Absolute; null: libpq's default. */
+    /** Absolute path; null for libpq's default. */
     sslrootcert: string | null
   }
-  /** The file that contains the password, absolute; null: the server asks for none. */
+  /** Absolute path of the file with the password; null if the server requires none. */
   passwordFile: string | null
   schema: string
 }
 
-/** `db:5432/analytics, schema convohouse` */
+/** Returns text such as `db:5432/analytics, schema convohouse`. */
 export const placeText = ({ connection: { host, port, database }, schema }: PostgresPlace): string =>
   `${host}:${port}/${database}, schema ${schema}`
 
-/** Identifies the schema, which no other target may write. */
+/** Returns text that identifies the schema, which no other target may write. */
 export const writtenSchema = ({ connection: { host, port, database } }: PostgresPlace, schema: string): string =>
   JSON.stringify([host, port, database, schema])
 
-/** Within one machine, a connection may go without TLS. A host that begins with a slash is the folder of a socket. */
+/** True for connections within one machine, which need no TLS. A host that begins with a slash is the folder of a socket. */
 const isLocal = (host: string): boolean => host.startsWith('/') || ['localhost', '127.0.0.1', '::1'].includes(host)
 
-/** Relative paths are relative to `folder`. */
+/** Resolves paths relative to `folder`. */
 export function postgresPlace(given: Given & { schema: string }, folder: string): PostgresPlace {
   const { host, port, database, user, schema, sslmode, passwordFile, sslrootcert } = given
   const file = (path: string | undefined) => (path === undefined ? null : resolve(folder, path))

@@ -47,7 +47,7 @@ function wordsOf(issue: Issue): string {
 const tooSmall = ({ origin, minimum }: Extract<Issue, { code: 'too_small' }>): string =>
   origin === 'string' && Number(minimum) === 1 ? 'must not be empty' : `must be ${minimum} or more`
 
-/** One problem per issue, but one per setting where an issue lists several unknown settings. */
+/** Returns one problem per issue, or per setting if an issue lists several unknown settings. */
 export const problemsOf = (issues: readonly Issue[]): Problem[] =>
   issues.flatMap((issue): Problem[] =>
     issue.code === 'unrecognized_keys'

@@ -1,4 +1,4 @@
-// Which API resources a sync requests besides agents and conversations: `all`, `none`, or a list of their names; and ids that the API cannot list.
+// API resources that a sync requests besides agents and conversations: `all`, `none`, or names; and ids that no endpoint lists.
 import { z } from 'zod'
 import { requestedBy, requestedIds } from '../catalog/resources/resources.ts'
 
@@ -34,7 +34,7 @@ export interface ResourceSettings {
   organizations: string[]
   /** Names of the resources that a sync requests. */
   resources: readonly string[]
-  /** Ids of custom metrics to read, by agent, besides those that conversations have. */
+  /** Ids of custom metrics to read, by agent, besides those in conversations. */
   customMetrics: Readonly<Record<string, readonly string[]>>
   /** Ids of pages to read, by crawler job. */
   crawlerPages: Readonly<Record<string, readonly string[]>>

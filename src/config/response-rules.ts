@@ -1,4 +1,4 @@
-// The settings `businessHours` and `sla` of a workspace, from which `fct_responses` measures and judges waiting times.
+// The settings `businessHours` and `sla` of a workspace, by which `fct_responses` measures and evaluates waiting times.
 import { z } from 'zod'
 import type { BusinessHours, ResponseMetric, ResponseRules, ServiceLevel } from '../core/response-rules.ts'
 import { duration } from './values.ts'
@@ -9,7 +9,7 @@ const HOURS = 'must be hours such as 09:00-17:00, from 00:00 to 24:00; write a n
 
 const RANGE = /^([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-4]):([0-5]\d))$/
 
-/** `09:00-17:30` as minutes of the day; undefined if it is no such range. */
+/** Returns `09:00-17:30` as minutes of the day; undefined if the text is no such range. */
 function rangeOf(text: string): { from: number; to: number } | undefined {
   const parts = RANGE.exec(text)
   if (!parts) return undefined

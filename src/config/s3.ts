@@ -1,10 +1,10 @@
-// Places in S3, for targets of publications: the bucket, the server, and where its credentials come from: a file, or the environment of the
-// process that writes there.
+// Places in S3, for targets of publications: the bucket, the server, and the source of credentials: a file, or the
+// environment of the process that writes there.
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { Environment } from './kept-secret.ts'
 
-/** `s3://bucket/prefix`, without characters that readers take for a pattern. */
+/** Matches `s3://bucket/prefix`, without characters that readers treat as a pattern. */
 const S3_PATH = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9._=-]+)*\/?$/
 
 export const isS3Path = (path: string): boolean => /^s3:\/\//i.test(path)
@@ -17,7 +17,7 @@ const isEndpoint = (text: string): boolean => {
   return ['http:', 'https:'].includes(protocol) && pathname === '/' && search === '' && username === ''
 }
 
-/** The settings beside the path. Credentials are in a file of AWS's format; without one they come from the environment or a role. */
+/** Settings beside the path. Credentials are in a file of AWS's format; without one they come from the environment or a role. */
 export const s3Settings = z
   .strictObject({
     endpoint: z.string().refine(isEndpoint, 'must be an address such as https://s3.example.com').optional(),
@@ -34,18 +34,18 @@ export const s3Settings = z
 
 export interface S3Place {
   bucket: string
-  /** Ends with a slash, or is empty. */
+  /** Prefix that ends with a slash, or is empty. */
   prefix: string
-  /** `https://s3.example.com`, without a slash at its end; null: AWS. */
+  /** Such as `https://s3.example.com`, without a trailing slash; null for AWS. */
   endpoint: string | null
-  /** Null: AWS_REGION, else `us-east-1`. */
+  /** Null for AWS_REGION, else `us-east-1`. */
   region: string | null
   urlStyle: 'path' | 'vhost'
   /** An absolute path, in AWS's format; null: the environment (AWS_…), `~/.aws`, or the role of the machine, container or service account. */
   credentialsFile: string | null
-  /** The section of the file. */
+  /** Section of the file. */
   profile: string
-  /** PEM file of the authorities that the server's certificate is verified by, absolute; null: the well-known ones. */
+  /** Absolute path of a PEM file with the authorities that verify the server's certificate; null for the well-known ones. */
   caFile: string | null
 }
 
@@ -61,11 +61,11 @@ export const folderOrS3 = z
     if (isUrl && message !== undefined) context.addIssue({ code: 'custom', message })
   })
 
-/** Settings of a server belong to a path in S3. */
+/** True if the settings fit the path: settings of a server require a path in S3. */
 export const isOfS3 = (path: string | undefined, s3: object | undefined): boolean =>
   s3 === undefined || (path !== undefined && isS3Path(path))
 
-/** Relative paths are relative to the folder of the configuration file. */
+/** Resolves paths relative to the folder of the configuration file. */
 function s3Place(path: string, given: z.infer<typeof s3Settings>, folder: string): S3Place {
   const [bucket = '', ...rest] = path.slice('s3://'.length).split('/').filter(Boolean)
   const file = (name: string | undefined) => (name === undefined ? null : resolve(folder, name))
@@ -81,7 +81,7 @@ function s3Place(path: string, given: z.infer<typeof s3Settings>, folder: string
   }
 }
 
-/** `s3://bucket/prefix` */
+/** Returns `s3://bucket/prefix`. */
 export const s3Text = ({ bucket, prefix }: Pick<S3Place, 'bucket' | 'prefix'>): string =>
   `s3://${bucket}/${prefix}`.replace(/\/$/, '')
 
@@ -89,7 +89,7 @@ export const s3Text = ({ bucket, prefix }: Pick<S3Place, 'bucket' | 'prefix'>): 
 export const s3Address = (path: string, s3: S3Place | null): string =>
   s3 === null ? path : `${s3.endpoint ?? 'AWS'} ${path}`
 
-/** Where a path leads to: a folder, absolute, or `s3://bucket/prefix`. `local`: without a path. */
+/** Returns where a path leads to: an absolute folder, or `s3://bucket/prefix`. `local` is the place without a path. */
 export function placeAt(
   { path, s3 }: { path?: string | undefined; s3?: z.infer<typeof s3Settings> | undefined },
   { folder, local }: { folder: string; local: string },
@@ -107,14 +107,14 @@ const OF_THE_MACHINE = ['HOME', 'PATH', 'NODE_EXTRA_CA_CERTS']
 const DEFAULT_REGION = 'us-east-1'
 
 const ALWAYS = {
-  // The server is that of the configuration alone: DuckDB would not find another one.
+  // Only the configuration names the server, because DuckDB would not find another one.
   AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true',
   AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
 }
 
 /**
- * Asks only the file for credentials, if there is one: a missing section must not end in the role of the machine. Otherwise passes on AWS's own
- * variables.
+ * Returns AWS's variables. With a credentials file, nothing else supplies credentials: a missing section must not fall
+ * back to the machine's role. Otherwise passes on AWS's own variables.
  */
 export function s3Environment({ credentialsFile, profile, region }: S3Place, env: Environment): Record<string, string> {
   const passed = (names: readonly string[]) =>
@@ -132,6 +132,6 @@ export function s3Environment({ credentialsFile, profile, region }: S3Place, env
   }
 }
 
-/** Returns the environment of a target's process: none, and so none of the secrets in it, except for those of S3. */
+/** Returns the environment of a target's process: empty, so that it contains no secrets, except the variables for S3. */
 export const targetEnvironment = (target: object, env: Environment): Record<string, string> =>
   's3' in target && target.s3 !== null ? s3Environment(target.s3 as S3Place, env) : {}

@@ -1,15 +1,15 @@
-// Settings that targets of several types have: what of a person's data goes there, which rows, and full-text search.
+// Settings that targets of several types share: personal data, rows, and full-text search.
 import { z } from 'zod'
 import { isS3Path } from './s3.ts'
 
 const action = z.enum(['keep', 'hash', 'drop']).default('hash')
 
-/** By class of personal data: a value is kept, hashed or dropped. Values without personal data are always kept. */
+/** Whether to keep, hash or drop a value, by class of personal data. Values without personal data are always kept. */
 const pii = z.strictObject({
   identity: action,
   staff: action,
   device: action,
-  // Text that was said or noted is never hashed: no two are equal, so nothing could be joined by the hash.
+  // Text that was said or noted is never hashed: no two texts are equal, so the hash could join nothing.
   content: z.enum(['keep', 'drop']).default('drop'),
 })
 
@@ -39,7 +39,7 @@ export interface RowFilter {
 export interface EveryTarget {
   name: string
   pii: PiiPolicy
-  /** Null: all rows. */
+  /** Null for all rows. */
   rows: RowFilter | null
 }
 
@@ -59,7 +59,7 @@ export const localPath = z
     'must be a file on this machine: only a target `parquet` and the data of a `ducklake` can be in S3',
   )
 
-/** Languages whose word forms both DuckDB and PostgreSQL know; `simple`: words as they are. */
+/** Languages whose word forms both DuckDB and PostgreSQL know; `simple` leaves words unchanged. */
 const LANGUAGES = [
   ...(['simple', 'arabic', 'danish', 'dutch', 'english', 'finnish', 'french', 'german', 'greek', 'hungarian'] as const),
   ...(['indonesian', 'irish', 'italian', 'lithuanian', 'nepali', 'norwegian', 'portuguese', 'romanian'] as const),
@@ -89,7 +89,7 @@ export const NEEDS_SEARCH = {
 }
 
 export interface SearchableTarget extends EveryTarget {
-  /** The language of the full-text index of transcripts; absent: none. */
+  /** Language of the full-text index of transcripts; omitted for none. */
   search?: SearchLanguage
 }
 
@@ -107,10 +107,10 @@ export interface TargetKind<Schema extends z.ZodType, Target extends EveryTarget
   schema: Schema
   /** @throws CONFIG_INVALID for a path that cannot be used */
   settings(given: z.infer<Schema>, folders: Folders): Target
-  /** Says where the data lies, for people. */
+  /** Describes where the data lies, for people. */
   place(target: Target): string
-  /** Lists what no other target may write: absolute paths, addresses in S3, schemas of servers. */
+  /** Lists the places that no other target may write: absolute paths, addresses in S3, schemas of servers. */
   writes(target: Target): string[]
-  /** Lists the files and folders on this machine without which the target is gone. */
+  /** Lists the local files and folders without which the target is gone. */
   files(target: Target): string[]
 }

@@ -1,5 +1,5 @@
-// Targets of publications: where published data goes. Without a target nothing is published. A new type of target is a file of this folder's
-// `targets` and a line in `KINDS`; how it is written is in `src/publish/targets`.
+// Targets of publications: where published data goes. Without a target nothing is published. A new target type needs a
+// file in this folder's `targets` and a line in `KINDS`; `src/publish/targets` contains the code that writes it.
 import { isAbsolute, join, sep } from 'node:path'
 import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
@@ -29,7 +29,7 @@ const target = z.discriminatedUnion(
 
 export const targets = z
   .array(target)
-  // In lower case: a file system may not distinguish the case of files that are named after a target.
+  // Compared in lower case, since a file system may not distinguish the case of files named after a target.
   .refine(all => new Set(all.map(({ name }) => name.toLowerCase())).size === all.length, 'must have different names')
 
 export const publishSettings = z.strictObject({
@@ -38,7 +38,7 @@ export const publishSettings = z.strictObject({
 })
 
 export interface PublishSettings {
-  /** The shortest time from the beginning of one publication to that of the next. */
+  /** Minimum time from the beginning of one publication to that of the next. */
   everyMs: number
   /** DuckDB's limit in the process that writes a target. */
   memoryLimit: string
@@ -49,15 +49,15 @@ export const publishConfig = ({ every, memoryLimit }: z.infer<typeof publishSett
   memoryLimit,
 })
 
-/** Says where the data of a target lies, for people. */
+/** Describes where the data of a target lies, for people. */
 export const placeOf = (target: TargetConfig): string => kindOf(target).place(target)
 
-/** Lists the files and folders on this machine without which a target is gone. */
+/** Lists the local files and folders without which a target is gone. */
 export const filesOf = (target: TargetConfig): string[] => kindOf(target).files(target)
 
 const isWithin = (path: string, folder: string): boolean => `${path}${sep}`.startsWith(`${folder}${sep}`)
 
-/** All of the data folder belongs to convohouse, but for the folder in which targets lie by default. @throws CONFIG_INVALID */
+/** Refuses paths in the data folder, which belongs to convohouse except for the default folder of targets. @throws CONFIG_INVALID */
 function expectOutside(target: TargetConfig, { file, home }: { file: string; home: string }): void {
   const free = join(home, 'published')
   const paths = kindOf(target)

@@ -8,7 +8,7 @@ export const size = z.string().regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|Ti
 
 const DURATION = 'must be a duration such as 90s, 15m, 2h or 1d'
 
-/** A text such as `15m`, as ms. */
+/** Parses a text such as `15m` to ms. */
 export const duration = z
   .string({ error: DURATION })
   .refine(text => parseDuration(text) !== undefined, DURATION)
@@ -34,8 +34,8 @@ export const timeZone = z.string().refine(name => {
 const DEFAULT_HOME = 'convohouse-data'
 
 /**
- * DuckDB takes what follows a question mark for the parameters of an address, and looks for the log of such a file elsewhere.
- * @returns `path` @throws CONFIG_INVALID; `subject`: whose path it is, for people
+ * Refuses paths with a question mark: DuckDB treats the rest as an address's parameters, and looks for the file's log elsewhere.
+ * @returns `path` @throws CONFIG_INVALID; `subject` names the path's owner, for people
  */
 export function databasePath(path: string, subject: string): string {
   if (!path.includes('?')) return path
@@ -45,6 +45,6 @@ export function databasePath(path: string, subject: string): string {
   })
 }
 
-/** A relative path is relative to `folder`. @throws CONFIG_INVALID for a path that DuckDB cannot use */
+/** Resolves the data folder; a relative path is relative to `folder`. @throws CONFIG_INVALID for a path that DuckDB cannot use */
 export const dataFolder = (folder: string, given: string | undefined): string =>
   databasePath(resolve(folder, given || DEFAULT_HOME), 'The data folder')

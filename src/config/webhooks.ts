@@ -55,10 +55,10 @@ export function secretsReader(
   return () => readers.map(read => read())
 }
 
-/** Variables for the secret where there is no configuration file: the current secret and, during a rotation, the next one. */
+/** Variables for the secret if there is no configuration file: the current secret and, during a rotation, the next one. */
 const SECRET_NAMES = ['CONVOHOUSE_WEBHOOK_SECRET', 'CONVOHOUSE_WEBHOOK_SECRET_NEXT'] as const
 
-/** Places of the secrets: each is in the variable itself or in the file that the variable's `…_FILE` counterpart names. */
+/** Returns the places of the secrets: each is in the variable, or in the file that `…_FILE` names. */
 export function secretsInEnvironment(env: Environment): { secrets: SecretPlace[] } | undefined {
   const secrets = SECRET_NAMES.flatMap((name): SecretPlace[] => {
     const file = env[`${name}_FILE`]?.trim()

@@ -1,9 +1,9 @@
-// Where a path leads: symbolic links are followed, also to a file that does not exist yet.
+// Resolves a path: follows symbolic links, even to a file that does not exist yet.
 import { readlink, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { hasCode } from '../core/disk.ts'
 
-/** Returns the path without symbolic links. @throws the system's error, among others of links that lead in a circle */
+/** Returns the path without symbolic links. @throws the system's error, for example for links that form a cycle */
 export async function destinationOf(path: string): Promise<string> {
   try {
     return await realpath(path)

@@ -1,5 +1,5 @@
-// Files that exist completely or not at all: written under a temporary name, synced, then linked to their final name. `link` fails where the
-// name exists, so a name is created only once; `rename` would silently replace it.
+// Files that exist completely or not at all: written under a temporary name, synced, then linked to their final name.
+// `link` fails if the name exists, so a name is created only once; `rename` would silently replace it.
 import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { link, mkdir, open, readdir, stat, statfs, unlink } from 'node:fs/promises'
@@ -14,7 +14,7 @@ export const isTemporary = (name: string): boolean => name.startsWith('.tmp-')
 /** Returns a new, unique name for a temporary file. */
 export const temporaryName = (): string => `.tmp-${process.pid}-${randomBytes(6).toString('hex')}`
 
-/** Syncs a file: makes its content durable. */
+/** Syncs a file, which makes its content durable. */
 export async function syncFile(path: string, flags: 'r' | 'r+' = 'r+'): Promise<void> {
   const handle = await open(path, flags)
   try {
@@ -24,7 +24,7 @@ export async function syncFile(path: string, flags: 'r' | 'r+' = 'r+'): Promise<
   }
 }
 
-/** Syncs a folder: makes the names in it durable. */
+/** Syncs a folder, which makes the names in it durable. */
 export const syncFolder = (folder: string): Promise<void> => syncFile(folder, 'r')
 
 /** @throws HOME_UNUSABLE if this cannot be determined */
@@ -43,7 +43,7 @@ const isFolder = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** By error code: why a folder cannot be created, other than for lack of space or permissions. */
+/** Reasons why a folder cannot be created besides lack of space or permissions, by error code. */
 const NO_PLACE: Record<string, string> = {
   EEXIST: 'a file is in its place',
   ENOENT: 'the file system allows no new folder there',
@@ -59,8 +59,8 @@ const noFolder = (folder: string, cause: NodeJS.ErrnoException): ConvohouseError
       })
 
 /**
- * Creates a folder and its parents (mode 0700), each durable in its parent. Does not use `mkdir` with `recursive`: below a folder that
- * allows no new ones (/proc), that call retries forever, on a thread that no signal ends.
+ * Creates a folder and its parents (mode 0700), each durable in its parent. Does not use `mkdir` with `recursive`:
+ * below a folder that allows no new ones (/proc), that call retries forever, on a thread that no signal ends.
  * @throws HOME_UNUSABLE
  */
 export async function makeFolder(folder: string): Promise<void> {
@@ -77,14 +77,14 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Returns the error of a file system that has space but hardly an inode left, which the system also reports as ENOSPC;
+ * Returns the error of a file system that has space but hardly any inodes, which the system also reports as ENOSPC;
  * null for any other error. `folder`: the place of an error that names none.
  */
 export async function inodeError(folder: string, cause: unknown): Promise<ConvohouseError | null> {
   const { path } = cause as NodeJS.ErrnoException
   const at = path === undefined ? folder : dirname(path)
   const volume = diskErrorCode(cause) === 'ENOSPC' ? await statfs(at).catch(() => null) : null
-  // A file system without a limit of inodes reports 0 files.
+  // A file system without an inode limit reports 0 files.
   const lacksInodes =
     volume !== null && volume.files > 0 && volume.ffree < 64 && volume.bavail * volume.bsize > 1_000_000
   if (!lacksInodes) return null
@@ -98,7 +98,7 @@ export async function inodeError(folder: string, cause: unknown): Promise<Convoh
 /** Errors of file systems without hard links: FAT, exFAT and some network file systems. */
 const WITHOUT_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
-/** Returns the error to report where a file could not be linked. */
+/** Returns the error to report if a file could not be linked. */
 export function notLinked(file: string, cause: unknown): ConvohouseError {
   const { code = '', syscall } = cause as NodeJS.ErrnoException
   if (syscall !== 'link' || !WITHOUT_LINKS.includes(code)) return homeUnusable(file, cause)
@@ -111,7 +111,7 @@ export function notLinked(file: string, cause: unknown): ConvohouseError {
 
 /**
  * Creates a file durably (file and folder synced), mode 0600.
- * @throws the system's EEXIST where the name exists; HOME_UNUSABLE where the file system fails.
+ * @throws the system's EEXIST if the name exists; HOME_UNUSABLE if the file system fails.
  */
 export async function writeOnce(file: string, parts: readonly Uint8Array[]): Promise<void> {
   const folder = dirname(file)
@@ -119,7 +119,7 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
   try {
     const handle = await open(temporary, 'wx', 0o600)
     try {
-      // Not `writev`: a disk that fills up may make a short write without an error.
+      // Not `writev`, because a disk that fills up may make a short write without an error.
       for (const part of parts) await handle.appendFile(part)
       await handle.sync()
     } finally {
@@ -135,7 +135,7 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
   }
 }
 
-/** Creates a file, and its folder, durably unless it exists. @throws HOME_UNUSABLE */
+/** Creates a file and its folder durably, unless the file exists. @throws HOME_UNUSABLE */
 export async function ensureFile(file: string, text: () => string): Promise<void> {
   if (await stat(file).catch(() => null)) return
   await makeFolder(dirname(file))
@@ -146,7 +146,7 @@ export async function ensureFile(file: string, text: () => string): Promise<void
 }
 
 /**
- * Entries of a folder; none if it does not exist.
+ * Returns the entries of a folder; none if it does not exist.
  * @throws HOME_UNUSABLE if it cannot be read: with an incomplete list, pages would be exported again
  */
 export async function entriesIn(folder: string): Promise<Dirent[]> {
@@ -159,7 +159,7 @@ export async function entriesIn(folder: string): Promise<Dirent[]> {
 /** Returns the names of a folder's entries; none if it does not exist. @throws HOME_UNUSABLE */
 export const namesIn = async (folder: string): Promise<string[]> => (await entriesIn(folder)).map(({ name }) => name)
 
-/** Removes files durably. One that another process has removed counts as removed. @throws HOME_UNUSABLE */
+/** Removes files durably. Ignores files that another process has removed. @throws HOME_UNUSABLE */
 export async function removeFiles(files: readonly string[]): Promise<void> {
   for (const file of files)
     await unlink(file).catch(cause => {
@@ -184,8 +184,8 @@ export async function sweepTemporary(folder: string): Promise<void> {
 }
 
 /**
- * Makes every file that this process creates from now on private to its user: landing and warehouse hold personal data. DuckDB sets no
- * modes and creates its log and spill files at any later time, so the umask is never restored. Existing files keep their mode.
+ * Makes every file that this process creates from now on private to its user: landing and warehouse contain personal data. DuckDB
+ * sets no modes and creates its log and spill files at any time, so the umask is never restored. Existing files keep their mode.
  */
 export function restrictUmask(): void {
   if (process.platform !== 'win32') process.umask(0o077)

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { makeFolder, syncFolder } from './durable.ts'
 
-/** Appends and syncs; creates the file (mode 0600) and its folder. The leading line feed ends a line that a kill may have cut off. @throws HOME_UNUSABLE */
+/** Appends and syncs; creates the file (mode 0600) and its folder. The leading line feed ends a torn line. @throws HOME_UNUSABLE */
 export async function appendJsonLines(file: string, values: readonly unknown[]): Promise<void> {
   const folder = dirname(file)
   try {
@@ -23,7 +23,7 @@ export async function appendJsonLines(file: string, values: readonly unknown[]):
 }
 
 /**
- * Returns the values of a file that have a text in the field `name`: all others were cut off or damaged. None where the file does not exist.
+ * Returns the values of a file with a text in the field `name`; all others were cut off or damaged. None if the file does not exist.
  * @throws HOME_UNUSABLE
  */
 export async function readJsonLines<T extends object>(file: string, name: keyof T & string): Promise<T[]> {

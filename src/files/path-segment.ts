@@ -1,9 +1,9 @@
-// IDs as names of files and folders.
+// Encodes ids as names of files and folders.
 import { createHash } from 'node:crypto'
 
 const MAX_NAME = 120
 
-/** Encodes an ID as one path segment. Reversible, unless the ID is too long for a file name: then it is truncated and hashed. */
+/** Encodes an ID as one path segment. This is reversible, unless the ID is too long for a file name and is truncated and hashed. */
 export function pathSegment(id: string): string {
   const safe = encodeURIComponent(id.toWellFormed())
     .replace(/[*'()!~]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -12,7 +12,7 @@ export function pathSegment(id: string): string {
   return `${safe.slice(0, 80)}~${createHash('sha256').update(id).digest('hex').slice(0, 24)}`
 }
 
-/** Like `pathSegment`, but appends a hash to IDs that contain capitals: some file systems do not distinguish `A` from `a`. */
+/** Like `pathSegment`, but appends a hash to IDs that contain capitals, since some file systems do not distinguish `A` from `a`. */
 export function caselessPathSegment(id: string): string {
   const name = pathSegment(id)
   if (id === id.toLowerCase() || name.includes('~')) return name

@@ -2,7 +2,7 @@
 
 const AT_ONCE = 4
 
-/** Runs `work` for several items at a time. After a failure no other item is begun. */
+/** Runs `work` for several items at a time. After a failure no other item is started. */
 export async function severally<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const left = items[Symbol.iterator]()
   let hasFailed = false

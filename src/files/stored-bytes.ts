@@ -12,7 +12,7 @@ interface Counted {
 /** A folder that changed this recently may change again without a new modification time, within one tick of its file system's clock. */
 const SETTLED_MS = 2 * SECOND
 
-/** Bytes of a file; 0 where it does not exist. */
+/** Returns the bytes of a file; 0 if it does not exist. */
 export const fileBytes = (path: string): Promise<number> =>
   stat(path).then(
     ({ size }) => size,
@@ -31,9 +31,9 @@ async function count(folder: string, stampMs: number): Promise<Counted> {
 }
 
 /**
- * Returns a function that sums the bytes of all files below a folder; 0 where it does not exist. Further calls re-read only folders whose
- * modification time has changed, so growth of an existing file (this hour's lease log) is noticed only when its folder next changes. Reads
- * one file at a time, to leave the disk to others.
+ * Returns a function that sums the bytes of all files below a folder; 0 if it does not exist. Further calls re-read
+ * only folders whose modification time has changed, so growth of an existing file (this hour's lease log) is noticed
+ * only when its folder next changes. Reads one file at a time, to leave the disk to others.
  */
 export function bytesBelow(): (folder: string) => Promise<number> {
   const known = new Map<string, Counted>()
@@ -52,6 +52,6 @@ export function bytesBelow(): (folder: string) => Promise<number> {
   return sum
 }
 
-/** Bytes of a warehouse: its file and its write-ahead log, which may hold a complete first load until the warehouse is closed. */
+/** Returns the bytes of a warehouse: its file and its log, which may contain a complete first load until the close. */
 export const warehouseSize = async (file: string): Promise<number> =>
   (await fileBytes(file)) + (await fileBytes(`${file}.wal`))

@@ -1,4 +1,4 @@
-// A response body as JSON.
+// Parses a response body as JSON.
 import { isAscii, isUtf8 } from 'node:buffer'
 
 export interface JsonBody {
@@ -9,7 +9,7 @@ export interface JsonBody {
 
 /** Parses a body; undefined if it is not JSON. */
 export function parseBody(body: Buffer): JsonBody | undefined {
-  // A text of one byte a character is parsed twice as fast. TextDecoder removes a byte order mark, which JSON.parse refuses.
+  // A text with one byte per character is parsed twice as fast. TextDecoder removes a byte order mark, which JSON.parse refuses.
   const text = isAscii(body) ? body.toString('latin1') : new TextDecoder().decode(body)
   try {
     return { value: JSON.parse(text), invalidUtf8: !isUtf8(body) }

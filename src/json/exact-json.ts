@@ -1,5 +1,5 @@
-// Reads and writes JSON and keeps or reports what `JSON.parse` loses: the digits of a number, duplicate keys, lone surrogates. The tolerant
-// path of loading reads records this way. Node's own parser gives access to the text of a number only from version 21 on.
+// Reads and writes JSON and keeps or reports what `JSON.parse` loses: the digits of a number, duplicate keys, lone surrogates.
+// The tolerant path of loading uses it. Node's own parser gives access to the text of a number only from version 21 on.
 import { endOfString, skipSpace } from './tokens.ts'
 
 /** A number that a double cannot represent exactly, or would write differently: `12345678901234567890`, `1.50`, `1e3`. */
@@ -12,7 +12,7 @@ export class ExactNumber {
 }
 
 /**
- * Deepest nesting that is read. DuckDB's parser crashes the process on objects nested some ten thousand deep, and no real record is
+ * Maximum nesting. DuckDB's parser crashes the process on objects nested some ten thousand deep, and no real record is
  * nested hundreds deep.
  */
 export const MAX_DEPTH = 500
@@ -22,7 +22,7 @@ type JsonFault = 'duplicate key' | 'lone surrogate'
 export interface ReadExactly {
   /** Objects have no prototype; of duplicate keys the last value is kept. */
   value: unknown
-  /** What was repaired: the path of keys, with `[]` for an element, and the fault. */
+  /** Repaired faults: the path of keys, with `[]` for an element, and the fault. */
   faults: { path: string[]; fault: JsonFault }[]
 }
 
@@ -38,7 +38,7 @@ const WORDS: readonly [string, unknown][] = [
 
 function numberOf(text: string): number | ExactNumber {
   const value = Number(text)
-  // Integers beyond 2^53 stay text even where a double happens to hold them exactly: the double alone does not show that it is exact.
+  // Integers beyond 2^53 stay text even if a double happens to represent them exactly, because the double alone does not show that.
   const exact = String(value) === text && (Number.isSafeInteger(value) || !Number.isInteger(value))
   return exact ? value : new ExactNumber(text)
 }
@@ -128,7 +128,7 @@ class Reader {
   }
 
   private object(): Record<string, unknown> {
-    // No prototype: a key may be called `__proto__`.
+    // No prototype, since a key may be called `__proto__`.
     const members = Object.create(null) as Record<string, unknown>
     this.enter('')
     if (!this.isEmpty('}')) {
@@ -158,7 +158,7 @@ export function readExactly(text: string): ReadExactly {
   return { value: reader.whole(), faults: reader.faults }
 }
 
-/** Returns JSON of a value from `readExactly` or of plain values, with numbers as they were read; nested at most MAX_DEPTH deep. */
+/** Returns JSON of plain values or a value from `readExactly`, with its numbers as read, nested at most MAX_DEPTH deep. */
 export function writeExactly(value: unknown): string {
   if (value instanceof ExactNumber) return value.text
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -168,8 +168,8 @@ export function writeExactly(value: unknown): string {
 }
 
 /**
- * Matches a number with more than the 15 digits that every double holds, or with an exponent, and half of a surrogate pair. A match inside a
- * string only costs time; a number begins the text or follows one of `:,[`, so ids of hexadecimal digits do not match.
+ * Matches a number with more than the 15 digits that every double represents, or with an exponent, and half of a surrogate pair. A
+ * match inside a string only costs time. A number begins the text or follows one of `:,[`, so ids of hexadecimal digits do not match.
  */
 const NEEDS_CARE = /(?:^|[:,[])-?(?:[\d.]{16}|[\d.]+[eE])|\\ud/
 
@@ -180,8 +180,8 @@ export interface CanonicalJson {
 }
 
 /**
- * Reads JSON whose keys are unique and whose numbers are written as JavaScript writes them, such as the spool's, with the built-in parser
- * where that loses nothing: it is ten times as fast as `readExactly`. @throws SyntaxError
+ * Reads JSON whose keys are unique and whose numbers are written as JavaScript writes them, such as the spool's. Uses
+ * the built-in parser if that loses nothing, which is ten times as fast as `readExactly`. @throws SyntaxError
  */
 export const readCanonical = (text: string): CanonicalJson =>
   NEEDS_CARE.test(text)

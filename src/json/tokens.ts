@@ -7,15 +7,15 @@ const END_OF_PLAIN = /[,\]}\s]|$/g
 
 const isSpace = (code: number): boolean => code === SPACE || code === 0x0a || code === 0x0d || code === 0x09
 
-/** Position of the next character that is not white space. */
+/** Returns the position of the next character that is not white space. */
 export function skipSpace(text: string, at: number): number {
   let next = at
-  // A regular expression took ten times as long: most often there is no white space.
+  // A regular expression took ten times as long, since there is usually no white space.
   for (let code = text.charCodeAt(next); code <= SPACE && isSpace(code); code = text.charCodeAt(next)) next += 1
   return next
 }
 
-/** Position after the string that begins at `at`. @throws SyntaxError */
+/** Returns the position after the string that begins at `at`. @throws SyntaxError */
 export function endOfString(text: string, at: number): number {
   for (let quote = text.indexOf('"', at + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let slashes = 0
@@ -25,7 +25,7 @@ export function endOfString(text: string, at: number): number {
   throw new SyntaxError('a string without an end')
 }
 
-/** Position after the value that begins at `at`, however deep it is nested. @throws SyntaxError */
+/** Returns the position after the value that begins at `at`, at any nesting depth. @throws SyntaxError */
 export function endOfValue(text: string, at: number): number {
   if (text[at] === '"') return endOfString(text, at)
   if (text[at] !== '{' && text[at] !== '[') {

@@ -7,7 +7,7 @@ import { ConvohouseError } from '../core/errors.ts'
 
 export interface WorkspaceSecrets {
   id: string
-  /** All valid secrets: several while a secret is being rotated. */
+  /** All valid secrets; several during a rotation. */
   secrets: readonly string[]
 }
 
@@ -17,7 +17,7 @@ interface Authenticated {
   secretForms: readonly string[]
 }
 
-/** Finds the workspace of a secret, which must be the `addressed` one if that is not null; null if the secret is not valid. */
+/** Finds the workspace of a secret, which must be the `addressed` one if that is not null. Null if the secret is not valid. */
 export type Authenticator = (given: unknown, addressed: string | null) => Authenticated | null
 
 /** Extra bytes beyond the longest secret, so that a longer text is not truncated to a secret's length. A character takes up to four bytes. */
@@ -53,11 +53,11 @@ export function makeAuthenticator(workspaces: readonly WorkspaceSecrets[]): Auth
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c]
 const [BRACE, BRACKET, END_BRACE, END_BRACKET] = [0x7b, 0x5b, 0x7d, 0x5d]
 
-/** Bytes of the name in a body: at least with its quotes, at most with an escape for each character. */
+/** Length of the name in a body: at least with its quotes, at most with an escape for each character. */
 const SHORTEST_NAME = `"${EVENT_SECRET}"`.length
 const LONGEST_NAME = EVENT_SECRET.length * '\\u0000'.length + 2
 
-/** Returns the position behind the string that begins at `at`; -1 where its end has not arrived. */
+/** Returns the position behind the string that begins at `at`; -1 if its end has not arrived. */
 function endOfString(body: Buffer, at: number): number {
   for (let next = at + 1; next < body.length; next++) {
     if (body[next] === BACKSLASH) next += 1
@@ -76,8 +76,8 @@ function stringAt(body: Buffer, at: number, end: number): unknown {
 }
 
 /**
- * Reads the secret as `JSON.parse` would: the last member of its name in the outermost object, in any place and with any escapes. Builds
- * no values, because megabytes of brackets from anyone parse to hundreds of megabytes.
+ * Reads the secret as `JSON.parse` would: the last member of its name in the outermost object, at any position and with
+ * any escapes. Builds no values, because megabytes of brackets from anyone parse to hundreds of megabytes.
  */
 function secretIn(body: Buffer): unknown {
   let found: unknown
@@ -106,10 +106,10 @@ export const holdsSecret = (body: Buffer, addressed: string | null, authenticate
 
 // Reads the webhook secrets of all workspaces that have any.
 
-/** A shorter secret could be guessed, or occur in an event by chance. */
+/** Minimum length: a shorter secret could be guessed, or occur in an event by chance. */
 const SHORTEST = 8
 
-/** @throws SECRET_MISSING; CONFIG_INVALID where a secret is too short, or two workspaces have the same one */
+/** @throws SECRET_MISSING; CONFIG_INVALID if a secret is too short, or two workspaces have the same one */
 export function readWorkspaceSecrets({
   workspaces,
   source,

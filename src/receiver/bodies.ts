@@ -12,7 +12,7 @@ export interface BodyLimits {
   maxBytesAtOnce: number
 }
 
-/** Memory that a chunk uses besides its bytes; counted, because a body may arrive byte by byte. */
+/** Memory that a chunk uses besides its bytes. It counts, because a body may arrive byte by byte. */
 const CHUNK_BYTES = 256
 
 export type ReadBody = { body: Buffer; release: () => void } | { refused: Refusal }
@@ -65,7 +65,7 @@ export class Bodies {
     this.limits = limits
   }
 
-  /** Begins to read the body of a request. False if its announced length is too large: then it was refused. */
+  /** Begins to read the body of a request. False if its announced length is too large, so that it was refused. */
   read(request: IncomingMessage, reader: BodyReader): boolean {
     const { maxBytes } = this.limits
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) {

@@ -1,4 +1,4 @@
-// The intake: parses bodies and appends events to the spool. A result of `kept` means that the event is durable.
+// The intake: parses bodies and appends events to the spool. The result `kept` means that the event is durable.
 import { ConvohouseError } from '../core/errors.ts'
 import { canWrite, openSpool, type SpoolCommit } from '../spool/spool.ts'
 import { holdsSecret, makeAuthenticator, type WorkspaceSecrets } from './authenticate.ts'
@@ -6,13 +6,13 @@ import { parseEvent } from './parse-event.ts'
 import type { IntakeResult } from './refusals.ts'
 
 export interface Intake {
-  /** `addressed`: the workspace in the URL, if any. */
+  /** Parses and appends an event. `addressed`: the workspace in the URL, if any. */
   take(body: Buffer, addressed: string | null): Promise<IntakeResult>
   /** True if the received part of a body contains a valid secret. */
   isAuthentic(body: Buffer, addressed: string | null): boolean
   /** Replaces the valid secrets. */
   setSecrets(workspaces: readonly WorkspaceSecrets[]): void
-  /** The workspace to which a refused request is attributed: the one in its URL, else the only one; null if unknown. */
+  /** Returns the workspace to which a refused request is attributed: the one in its URL, else the only one; null if unknown. */
   workspaceOf(addressed: string | null): string | null
   /** True if the spool's disk accepts a write. */
   canWrite(): Promise<boolean>

@@ -15,7 +15,7 @@ export class ReceiverMetrics {
   private readonly syncSeconds: Histogram
   private readonly bytes: Counter
 
-  /** `openSegments`: returns the number of segments that are open now. */
+  /** `openSegments` returns the number of segments that are open now. */
   constructor({ registry, openSegments }: { registry: Registry; openSegments: () => number }) {
     const registers = [registry]
     this.received = new Counter({

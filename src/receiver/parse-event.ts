@@ -14,13 +14,13 @@ export type ParsedEvent = { refused: Refusal } | { event: Omit<SpoolEvent, 'rece
 
 type Payload = Record<string, unknown>
 
-/** A body without a valid secret is parsed, to tell scanners from senders with a wrong secret, only up to this size. */
+/** Maximum size of a body without a valid secret that is parsed, to distinguish scanners from senders with a wrong secret. */
 const SMALL_BYTES = 64 * 1024
 
-/** Some senders begin a body with it; a parser may ignore it (RFC 8259, section 8.1). */
+/** Some senders begin a body with it. A parser may ignore it (RFC 8259, section 8.1). */
 const BYTE_ORDER_MARK = '\uFEFF'
 
-/** Invalid UTF-8 becomes U+FFFD, so that the rest of the event is not lost. */
+/** Decodes a body. Invalid UTF-8 becomes U+FFFD, so that the rest of the event is not lost. */
 function textOf(body: Buffer): string {
   if (isAscii(body)) return body.toString('latin1')
   const text = body.toString('utf8')
@@ -49,7 +49,7 @@ const isCustomerField = (name: string): boolean => DECLARED.has(name) || nameMea
 
 const isExact = (value: object): boolean => value instanceof ExactNumber
 
-/** Masks the workspace's secrets in all strings and keys, and removes every member with the name that is reserved for the secret. */
+/** Masks the workspace's secrets in all strings and keys, and removes every member with the name reserved for the secret. */
 function withoutSecrets(value: unknown, forms: readonly string[]): unknown {
   if (typeof value === 'string') return redactForms(value, forms)
   if (typeof value !== 'object' || value === null || isExact(value)) return value
@@ -63,7 +63,7 @@ function withoutSecrets(value: unknown, forms: readonly string[]): unknown {
 const canonical = (payload: unknown, inexact: boolean): string =>
   inexact ? writeExactly(withSortedKeys(payload, isExact)) : canonicalJson(payload)
 
-/** Returns the payload's canonical JSON without secrets, wherever the sender has put them. */
+/** Returns the payload's canonical JSON without secrets, regardless of their position. */
 function keptBytes(
   payload: Payload,
   { traits, forms }: { traits: PayloadTraits; forms: readonly string[] },
@@ -101,8 +101,8 @@ export function parseEvent(body: Buffer, addressed: string | null, authenticate:
 }
 
 /**
- * Returns the SHA-256 of an event, as hex. `payload` must be canonical: then an event that is delivered twice has one
- * id, whatever the order of its keys.
+ * Returns the SHA-256 of an event, as hex. `payload` must be canonical, so that an event that is delivered twice has
+ * one id, regardless of the order of its keys.
  */
 export function eventId(event: { type: string; createdAt: unknown; payload: Uint8Array }): string {
   const head = `${JSON.stringify([event.type, event.createdAt ?? null])}\n`
@@ -113,13 +113,13 @@ function withoutSecret({ [EVENT_SECRET]: _, ...payload }: Payload): Payload {
   return payload
 }
 
-/** Properties of a payload that determine its further processing, all found in one walk over it. */
+/** Properties of a payload that determine its further processing, all found in one pass. */
 interface PayloadTraits {
-  /** Nested deeper than `MAX_DEPTH`. */
+  /** True if it is nested deeper than `MAX_DEPTH`. */
   tooDeep: boolean
-  /** Contains a number that a double cannot represent exactly. */
+  /** True if it contains a number that a double cannot represent exactly. */
   inexact: boolean
-  /** Contains a nested member with the name of the member that contains the secret. */
+  /** True if it contains a nested member with the name of the member that contains the secret. */
   hasSecretInside: boolean
 }
 

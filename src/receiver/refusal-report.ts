@@ -1,5 +1,5 @@
-// Reports refusals. The log gets a line for the first refusal of a kind, then one line a minute with a count. The record in the spool is
-// updated every few seconds. So frequent refusals flood neither.
+// Reports refusals. The log gets a line for the first refusal of a kind, then one line per minute with a count. The
+// record in the spool is updated every few seconds. So frequent refusals flood neither.
 import { MINUTE, SECOND } from '../core/time.ts'
 import { type Refused, recordRefused } from '../spool/refusal-record.ts'
 import type { Refusal } from './refusals.ts'
@@ -17,10 +17,10 @@ interface RefusalReportOptions {
 
 export class RefusalReport {
   private readonly options: Required<RefusalReportOptions>
-  /** Counts that are not recorded yet, and counts that are not logged yet, by workspace and reason. */
+  /** Counts that are not yet recorded, and counts that are not yet logged, by workspace and reason. */
   private unrecorded = new Map<string, Refused>()
   private unlogged = new Map<string, Refused>()
-  /** Kinds that have a line since the timer fired last. */
+  /** Kinds with a line since the timer last fired. */
   private readonly logged = new Set<string>()
   private recordTimer: NodeJS.Timeout | undefined
   private logTimer: NodeJS.Timeout | undefined

@@ -56,7 +56,7 @@ export interface ReceiverOptions {
   metrics: ReceiverMetrics
   /** Called for each refusal, with the workspace to which it is attributed; null if unknown. */
   onRefused?: (reason: Refusal, workspaceId: string | null) => void
-  /** The answer to `GET /metrics`: the receiver's metrics and all others of this process. */
+  /** The page for `GET /metrics`: the receiver's metrics and all others of this process. */
   page: MetricsPage
   /** Time limits for the head of a request and for the complete request, ms. */
   headMs?: number
@@ -89,7 +89,7 @@ interface Begun extends Pick<Way, 'response' | 'addressed'> {
 const BODIES_AT_ONCE_BYTES = 64 * 1024 * 1024
 /** Interval at which a failing disk is tested. */
 const PROBE_MS = 1_000
-/** How long the rest of an oversized request is still read, because a sender that is cut off would not read the answer. */
+/** Time for which the rest of an oversized request is still read, because a sender that is cut off would not read the answer. */
 const LINGER_MS = 2_000
 
 class Service {
@@ -107,7 +107,7 @@ class Service {
     this.bodies = new Bodies({ maxBytes: options.maxBodyBytes, maxBytesAtOnce: BODIES_AT_ONCE_BYTES })
   }
 
-  /** Registers a connection. At the limit, it replaces the oldest unproven one, so that slow senders lock nobody out. */
+  /** Registers a connection. At the limit, it replaces the oldest unproven one, so that slow senders do not lock others out. */
   connect(socket: Socket): void {
     this.connections.add(socket)
     this.unproven.add(socket)
@@ -193,7 +193,7 @@ class Service {
     }
   }
 
-  /** Tests the disk until it accepts writes: a sender that waits for readiness would never send the event that shows it. */
+  /** Tests the disk until it accepts writes, since a sender that waits for readiness would never send the event that shows it. */
   private diskRefuses(): void {
     this.isDiskRefusing = true
     this.looking ??= setInterval(async () => {
@@ -282,7 +282,7 @@ const TEXTS = {
   refusedHint: 'Give a port that this user may open, and a host of this machine.',
 }
 
-/** Starts the receiver. @throws ADDRESS_IN_USE; CONFIG_INVALID where it cannot listen at the address */
+/** Starts the receiver. @throws ADDRESS_IN_USE; CONFIG_INVALID if it cannot listen at the address */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
   const { intake } = options
   const service = new Service(options)

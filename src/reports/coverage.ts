@@ -1,4 +1,4 @@
-// Reads the coverage of a workspace: covered spans by agent, gaps between them, and wanted spans that were not read.
+// Reads the coverage of a workspace: covered spans by agent, gaps between them, and requested spans that were not read.
 import { quoteText } from '../catalog/layout.ts'
 import { type Coverage, gaps } from '../core/planning/coverage.ts'
 import { readByAgent } from '../warehouse/planning/full-exports.ts'
@@ -14,7 +14,7 @@ export interface Span {
 export interface AgentStatus {
   agentId: string
   title: string | null
-  /** Since when the agent's export answers 404; null if it does not. */
+  /** Time since when the agent's export answers 404; null if it does not. */
   missingSince: string | null
   conversations: number
   newestAt: string | null
@@ -22,15 +22,15 @@ export interface AgentStatus {
   covered: Span[]
   /** The spans between the covered ones. */
   gaps: Span[]
-  /** Windows that were started and are not finished. */
+  /** Number of windows that were started and are not finished. */
   openWindows: number
 }
 
-/** Each agent that a listing or a conversation names. */
+/** Returns the status of each agent that a listing or a conversation names. */
 export async function agentStatus(rows: Rows, workspaceId: string, nowMs: number): Promise<AgentStatus[]> {
   const coverage = await readByAgent({ rows }, workspaceId, nowMs)
   const [{ sql } = { sql: '' }] = sqlFiles('reports').filter(({ name }) => name === 'agents')
-  // The id is written into the SQL text: the guard that checks queries sent to the warehouse's holder allows no parameters.
+  // The id is written into the SQL text, because the guard for queries to the warehouse's holder allows no parameters.
   const agents = await rows<Omit<AgentStatus, 'covered' | 'gaps'>>(
     sql.replaceAll('$workspace_id', () => quoteText(workspaceId)),
   )
@@ -42,7 +42,7 @@ const spansOf = (coverage: Coverage): Pick<AgentStatus, 'covered' | 'gaps'> => (
   gaps: coverage.slice(1).map((interval, at) => spanOf(coverage[at]!.to + 1, interval.from - 1)),
 })
 
-/** `from` and `to`: seconds since the epoch. */
+/** Returns the span. `from` and `to`: seconds since the epoch. */
 const spanOf = (from: number, to: number): Span => ({ from: from <= 0 ? null : iso(from), to: iso(to) })
 
 const iso = (second: number): string => new Date(second * 1_000).toISOString()
@@ -54,17 +54,17 @@ export interface Uncovered extends Span {
 }
 
 export interface ReadCoverage {
-  /** Wanted spans that were not read although a later second of the same agent was. */
+  /** Requested spans that were not read although a later second of the same agent was. */
   uncovered: Uncovered[]
   /** Listed agents for which no window has been finished yet. */
   unread: string[]
-  /** All listed agents that have been read are covered up to this time; null when none has been read. */
+  /** All listed agents that have been read are covered up to this time; null if none has been read. */
   readThrough: string | null
 }
 
 const DAY_SECONDS = 86_400
 
-/** `agents`: only these; none means all. `sinceMs`: only later time is wanted; null: everything is. */
+/** Reads the coverage. `agents`: only these; empty for all. `sinceMs`: only later time is required; null for all time. */
 export async function readCoverage(
   rows: Rows,
   {
@@ -86,7 +86,7 @@ export async function readCoverage(
       days: gap.from === 0 ? null : Math.ceil((gap.to - gap.from + 1) / DAY_SECONDS),
     })),
   )
-  // Agents that are gone are left out.
+  // Agents that are gone are omitted.
   const ends = coverage.filter(([agentId]) => listed.includes(agentId)).map(([, intervals]) => intervals.at(-1)!.to)
   return {
     uncovered,
@@ -95,7 +95,7 @@ export async function readCoverage(
   }
 }
 
-/** Agents in the vendor's last listing. */
+/** Returns the agents in the vendor's last listing. */
 async function listedAgents(rows: Rows, workspaceId: string): Promise<string[]> {
   const found = await rows<{ id: string }>(
     `SELECT agent_id AS id FROM agents WHERE workspace_id = ${quoteText(workspaceId)} AND _missing_since IS NULL ORDER BY id`,

@@ -8,30 +8,30 @@ import type { Rows } from '../warehouse/query/rows.ts'
 interface EventTypeStatus {
   type: string
   events: number
-  /** When the last event of this type was received, ISO-8601 UTC. A type that is absent from the list is not subscribed, or never occurred. */
+  /** Time when the last event of this type was received, ISO-8601 UTC. A type that the list lacks is not subscribed, or never occurred. */
   last: string
 }
 
 export interface EventsStatus {
-  /** Applied and waiting. */
+  /** Number of applied and waiting events. */
   received: number
   applied: number
   waiting: number
   waitingBytes: number
-  /** When the oldest waiting event arrived, ISO-8601 UTC, approximately; null when none waits. */
+  /** Time when the oldest waiting event arrived, ISO-8601 UTC, approximately; null if none waits. */
   waitingSince: string | null
-  /** Spool segments that cannot be read. Their events are waiting too, but are not in the counts. */
+  /** Number of spool segments that cannot be read. Their events are waiting too, but are not in the counts. */
   unreadableSegments: number
-  /** Why events are not applied; null when nothing fails. Times are ISO-8601 UTC. */
+  /** Reason why events are not applied; null if nothing fails. Times are ISO-8601 UTC. */
   failing:
     | (Pick<DrainFailure, 'code' | 'what' | 'hint' | 'attempts' | 'pid'> & { since: string; nextTry: string })
     | null
   /** Requests that receivers refused in the last seven days, the latest first. Times are ISO-8601 UTC. */
   refused: RefusedStatus[]
   types: EventTypeStatus[]
-  /** Conversations that events name but no export has returned. */
+  /** Number of conversations that events name but no export has returned. */
   conversationsNotExported: number
-  /** Conversations that changed after they were exported. */
+  /** Number of conversations that changed after they were exported. */
   conversationsChanged: number
 }
 
@@ -42,7 +42,7 @@ export interface RefusedStatus extends Pick<Refused, 'reason' | 'count'> {
 
 const REFUSALS_SHOWN_MS = 7 * DAY
 
-/** Refused requests of a workspace; with `null`, those that cannot be attributed to any workspace. */
+/** Returns the refused requests of a workspace, or with `null` those that cannot be attributed to any workspace. */
 export async function refusedStatus(home: string, workspaceId: string | null, nowMs: number): Promise<RefusedStatus[]> {
   const all = await readRefused(home)
   return all
@@ -73,7 +73,7 @@ async function failingOf(home: string, workspaceId: string): Promise<EventsStatu
   return { ...rest, since: momentText(sinceMs), nextTry: momentText(nextMs) }
 }
 
-/** `rows` is null if there is no warehouse yet; `here` is the SQL condition that selects the workspace. */
+/** Returns the state of events. `rows` is null without a warehouse; `here` is the SQL condition for the workspace. */
 export async function eventsStatus(options: {
   home: string
   workspaceId: string
@@ -82,7 +82,7 @@ export async function eventsStatus(options: {
   nowMs: number
 }): Promise<EventsStatus> {
   const { home, workspaceId, rows, here, nowMs } = options
-  // Waiting events are counted first: an event that is applied between the two counts is counted twice rather than not at all.
+  // Waiting events are counted first: an event applied between the counts is counted twice rather than not at all.
   const waiting = await spoolWaiting(home, workspaceId)
   const types = rows ? await rows<EventTypeStatus>(typesSql(here)) : []
   const [conversations = NONE] = rows ? await rows<typeof NONE>(conversationsSql(here)) : []

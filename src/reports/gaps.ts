@@ -11,7 +11,7 @@ type Reader = Pick<Writer, 'rows'>
 /** An agent whose exports fail while those of other agents succeed. */
 type LeftAgent = Omit<Gap, 'fromSec' | 'toSec'>
 
-/** Agents that runs have left since the vendor last answered an export of them. */
+/** Returns the agents that runs have left since the vendor last answered an export of theirs. */
 export async function readLeftAgents(reader: Reader, workspaceId: string): Promise<LeftAgent[]> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const rows = await reader.rows<Omit<LeftAgent, 'retryAtMs'> & { lastTriedMs: number }>(`
@@ -31,10 +31,10 @@ export async function readLeftAgents(reader: Reader, workspaceId: string): Promi
   }))
 }
 
-/** A gap as the progress of a window records it. */
+/** A gap as recorded in the progress of a window. */
 type RecordedGap = Omit<Gap, 'agentId' | 'retryAtMs'>
 
-/** Recorded gaps and when each was last tried, newest first. The id is part of the SQL, since queries to the warehouse's holder allow no parameters. */
+/** Returns the SQL of recorded gaps with their last tries, newest first. It contains the id, since the warehouse's holder allows no parameters. */
 const recordedSql = (workspaceId: string): string => `
   SELECT w.agent_id AS "agentId", any_value(w.progress->'gap')::VARCHAR AS gap,
     epoch_ms(coalesce(max(r.sent_at), any_value(w.opened_at)))::DOUBLE AS tried
@@ -42,7 +42,7 @@ const recordedSql = (workspaceId: string): string => `
   WHERE w.workspace_id = ${quoteText(workspaceId)} AND json_type(w.progress->'gap') = 'OBJECT'
   GROUP BY w.agent_id, w.window_name ORDER BY tried DESC, w.agent_id, w.window_name`
 
-/** All that could not be read: ranges, and the unread time of agents that the vendor refuses. */
+/** Returns everything that could not be read: ranges, and the unread time of agents that the vendor refuses. */
 export async function readGaps(reader: Reader, workspaceId: string, nowMs: number): Promise<Gap[]> {
   const ranges = await readRangeGaps(reader, workspaceId, nowMs)
   const left = await readLeftAgents(reader, workspaceId)
@@ -55,7 +55,7 @@ export async function readGaps(reader: Reader, workspaceId: string, nowMs: numbe
   ]
 }
 
-/** Ranges that could not be read and that nothing has read since, by the newest try of each; oldest range first within an agent. */
+/** Returns ranges that could not be read and still are unread, by their newest try; oldest range first within an agent. */
 export async function readRangeGaps(reader: Reader, workspaceId: string, nowMs: number): Promise<Gap[]> {
   const recorded = await reader.rows<{ agentId: string; gap: string; tried: number }>(recordedSql(workspaceId))
   if (recorded.length === 0) return []
@@ -78,7 +78,7 @@ export async function readRangeGaps(reader: Reader, workspaceId: string, nowMs: 
   return found.sort((a, b) => (a.agentId < b.agentId ? -1 : a.agentId > b.agentId ? 1 : a.toSec - b.toSec))
 }
 
-/** Windows over time that a sync without flags continues: those of agents that exist, full exports apart. */
+/** Counts the windows over time that a sync without flags continues: those of existing agents, except full exports. */
 export async function unfinishedWindows(reader: Reader, workspaceId: string): Promise<number> {
   const [row] = await reader.rows<{ n: number }>(
     `SELECT count(*)::INTEGER AS n FROM _windows w JOIN agents a USING (workspace_id, agent_id)
@@ -88,7 +88,7 @@ export async function unfinishedWindows(reader: Reader, workspaceId: string): Pr
   return row?.n ?? 0
 }
 
-/** Conversation records in the quarantine: exported, and in no table. */
+/** Counts the conversation records in the quarantine, which were exported and are in no table. */
 export async function unusableConversations(reader: Reader, workspaceId: string): Promise<number> {
   const [row] = await reader.rows<{ n: number }>(
     `SELECT count(*)::INTEGER AS n FROM _quarantine
@@ -97,7 +97,7 @@ export async function unusableConversations(reader: Reader, workspaceId: string)
   return row?.n ?? 0
 }
 
-/** Sessions that requesting gaps again may have billed for pages that could not be read, since `sinceMs`. */
+/** Returns the sessions that repeated requests for gaps may have billed for unreadable pages since `sinceMs`. */
 export async function billedForGaps(reader: Reader, workspaceId: string, sinceMs: number): Promise<number> {
   const [row] = await reader.rows<{ n: number }>(
     `SELECT coalesce(sum((progress->'gap'->>'billedUpTo')::DOUBLE), 0)::DOUBLE AS n FROM _windows

@@ -9,17 +9,17 @@ import { sqlFile } from '../warehouse/sql-files.ts'
 export interface TargetStatus {
   target: string
   type: TargetConfig['type']
-  /** The file, folder or database; for a lake, its catalog. */
+  /** Path of the file or folder, or the database; for a lake, its catalog. */
   place: string
-  /** When the rows of the last publication were read: the target is as fresh as the warehouse was then. Null: never. */
+  /** Time when the rows of the last publication were read: the target is as fresh as the warehouse was then. Null for never. */
   asOf: string | null
-  /** Changed records that the target lacks; null: it must be written from empty. */
+  /** Number of changed records that the target lacks; null if it must be written from empty. */
   behind: number | null
-  /** Rows have been published, and the file or folder is no longer there. */
+  /** True if rows have been published, and the file or folder no longer exists. */
   isGone: boolean
   /** Ids of the row filter that select no agent: unknown, gone, or an organization without agents. */
   selectingNone: readonly string[]
-  /** For how long the oldest of them has waited; 0: the target has every change. Null: the first publication has not begun. */
+  /** Time for which the oldest of them has waited; 0 if the target has every change. Null if the first publication has not begun. */
   lagSeconds: number | null
   /** The last successful publication. */
   last: { endedAt: string; kind: 'delta' | 'refill'; rows: number; durationMs: number } | null
@@ -67,7 +67,7 @@ function lagOf({ behind, lackingSince }: TargetRow, nowMs: number): number | nul
   return Math.max(0, (nowMs - Date.parse(lackingSince)) / SECOND)
 }
 
-/** True if a file of the target is missing. One that must not be read is not gone; a server is not asked. */
+/** True if a file of the target is missing. A file without read permission is not gone; servers are not checked. */
 async function lacksFiles(target: TargetConfig): Promise<boolean> {
   const areMissing = await Promise.all(
     filesOf(target).map(path =>
@@ -80,7 +80,7 @@ async function lacksFiles(target: TargetConfig): Promise<boolean> {
   return areMissing.includes(true)
 }
 
-/** The facts about a target that do not depend on its publications. */
+/** Facts about a target that do not depend on its publications. */
 type Own = 'target' | 'type' | 'place' | 'isGone' | 'selectingNone'
 
 function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, Own> {
@@ -115,7 +115,7 @@ export async function targetStatuses(
       const row = known.find(one => one.target === name)
       if (row === undefined) return { ...own, ...UNKNOWN }
       const isGone = row.asOf !== null && (await lacksFiles(target))
-      // As in the query: a copy that must be written from empty lacks all that has happened since its rows were read.
+      // As in the query: a copy that must be written from empty lacks everything since its rows were read.
       const state = stateOf(isGone ? { ...row, behind: null, lackingSince: row.asOf } : row, nowMs)
       return { ...own, isGone, ...state }
     }),

@@ -44,7 +44,7 @@ export async function countQuarantined(rows: Rows): Promise<number> {
   return found?.n ?? 0
 }
 
-/** The records with these names. A name is an id, or FILE#ELEMENT. @throws RECORD_UNKNOWN */
+/** Returns the records with these names. A name is an id, or FILE#ELEMENT. @throws RECORD_UNKNOWN */
 export function recordsNamed(records: readonly QuarantinedRecord[], names: readonly string[]): QuarantinedRecord[] {
   return names.map(name => {
     const record = records.find(({ id, file, element }) => name === id || name === `${file}#${element}`)
@@ -57,7 +57,7 @@ export function recordsNamed(records: readonly QuarantinedRecord[], names: reado
 }
 
 /**
- * Returns the bytes of a record as it landed. For an event: the whole event, including the parts that could be loaded.
+ * Returns the bytes of a record as landed. For an event: the whole event, including the loadable parts.
  * @throws LANDING_CORRUPT, SPOOL_CORRUPT
  */
 export async function recordBytes(

@@ -29,11 +29,11 @@ async function governorNow({ leaseLog, settings, nowMs }: QuotaQuestion): Promis
   // Lease entries are needed too: they show which requests were in flight at the same time, so that their billed sessions count once.
   const governor = recoverGovernor({ hourMs, ...options }, entries, { nowMs, holdersDead: false })
   if (!governor.quota.known || governor.quota.reportedAtMs === null) return null
-  // Open leases are left out, since only reported usage counts here; the next sync settles them.
+  // Open leases are omitted, since only reported usage counts here; the next sync settles them.
   return { ...governor, leases: [] }
 }
 
-/** Returns the quota as `status` shows it; null until the vendor has reported usage. @throws HOME_UNUSABLE */
+/** Returns the quota for `status`; null until the vendor has reported usage. @throws HOME_UNUSABLE */
 export async function quotaStatus(question: QuotaQuestion): Promise<QuotaStatus | null> {
   const governor = await governorNow(question)
   if (governor === null) return null
@@ -49,12 +49,12 @@ export interface QuotaOutlook {
 }
 
 export interface QuotaForecast extends Budget {
-  /** Sessions used at the end of the period if only new conversations are exported until then; null: unknown. */
+  /** Sessions used at the end of the period if only new conversations are exported until then; null if unknown. */
   projectedSessions: number | null
 }
 
 /**
- * Returns the budget with its reserve for new conversations and, when `known` is given, a projection; null until the vendor has reported usage.
+ * Returns the budget with its reserve for new conversations and, if `known` is given, a projection; null until the vendor has reported usage.
  * @throws HOME_UNUSABLE
  */
 export async function quotaForecast(

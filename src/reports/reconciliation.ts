@@ -1,4 +1,4 @@
-// The reconciliation of workspaces: compares what the vendor reported with what the tables hold, by agent, day or month.
+// The reconciliation of workspaces: compares what the vendor reported with what the tables contain, by agent, day or month.
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
@@ -13,7 +13,7 @@ import { readGaps } from './gaps.ts'
 export const BYS = ['agent', 'day', 'month'] as const
 export type By = (typeof BYS)[number]
 
-/** The counts in the order in which they are shown; the view's header defines each. */
+/** Counts in display order; the view's header defines each. */
 const COUNTS = {
   scanned: 'scanned',
   returned: 'returned',
@@ -36,14 +36,14 @@ export type ReconciliationRow = Counts & { key: string | null }
 
 const KEYS: Record<By, string> = { agent: 'l.agent_id', day: 'l.day::VARCHAR', month: "strftime(l.day, '%Y-%m')" }
 
-/** Agents by size; days and months newest first. */
+/** Returns the order: agents by size; days and months newest first. */
 const orderOf = (by: By): string => (by === 'agent' ? `scanned DESC, ${KEYS.agent}` : `${KEYS[by]} DESC NULLS LAST`)
 
 export interface Scope {
   workspaceIds: readonly string[]
-  /** Only these; an empty list means all. */
+  /** Only these agents; empty for all. */
   agents: readonly string[]
-  /** Days before the day of this moment are left out, as are conversations without `ts`; null: nothing is left out. */
+  /** Omits days before the day of this moment, and conversations without `ts`; null omits nothing. */
   sinceMs: number | null
 }
 
@@ -81,7 +81,7 @@ export const reconciliationRows = (rows: Rows, scope: Scope, by: By): Promise<Re
 export const totalsOf = (rows: readonly ReconciliationRow[]): Counts =>
   Object.fromEntries(COUNT_NAMES.map(name => [name, rows.reduce((sum, row) => sum + row[name], 0)])) as Counts
 
-/** Sessions that exporting one conversation has billed on average; at least 1. */
+/** Returns the mean number of sessions that exporting one conversation has billed; at least 1. */
 export async function sessionsEach(rows: Rows, { workspaceIds }: Scope): Promise<number> {
   const [billed] = await rows<{ each: number | null }>(
     `SELECT sum(billed) / nullif(sum(returned), 0) AS each FROM _windows WHERE ${oneOf('workspace_id', workspaceIds)}`,
@@ -105,11 +105,11 @@ export interface WorkspaceReconciliation {
 /** Ranges that syncs read again because conversations were skipped there. */
 type Rereads = ReturnType<typeof rereadsAhead>
 
-/** A kind of difference between what the vendor reported and what the tables hold. */
+/** A kind of difference between the vendor's reports and the tables. */
 export interface Difference {
   kind: keyof ReturnType<typeof differencesByKind>
   count: number
-  /** About how many sessions syncs bill to resolve the difference; null if unknown, because nothing of it has been exported. */
+  /** Approximate number of sessions that resolving the difference will bill; null if none of it has been exported. */
   sessions: number | null
 }
 
@@ -118,9 +118,9 @@ interface ReconciliationOptions {
   workspaceId: string
   /** Undefined for a workspace that is in the warehouse but not configured. */
   settings: WorkspaceConfig | undefined
-  /** Only these agents; none means all. */
+  /** Only these agents; empty for all. */
   agents: readonly string[]
-  /** Only the day of this moment (ms) and later days; null: all. */
+  /** Only the day of this moment (ms) and later days; null for all. */
   sinceMs: number | null
   by: By
   nowMs: number
@@ -195,7 +195,7 @@ export const differencesOf = (input: DifferenceInput): Difference[] =>
     .map(([kind, found]) => ({ kind: kind as Difference['kind'], ...found }))
     .filter(({ count }) => count > 0)
 
-/** Returns the start of the wanted time: the later of the requested and the configured start; null: everything is wanted. */
+/** Returns the start of the required time: the later of the requested and the configured start; null for all time. */
 function wantedSince({ sinceMs, settings, nowMs }: ReconciliationOptions): number | null {
   const configured = settings?.since == null ? null : (parseMoment(settings.since, nowMs) ?? null)
   if (sinceMs === null || configured === null) return sinceMs ?? configured

@@ -8,19 +8,19 @@ export interface RunStatus {
   /** `waiting`: the run continues as soon as a Temporal worker runs. */
   state: 'running' | 'paused' | 'waiting' | 'killed' | 'ended'
   startedAt: string
-  /** Null while it runs. For a killed run: when it was last seen. */
+  /** Null while it runs. For a killed run, the time when it was last seen. */
   endedAt: string | null
-  /** When the run was last known to be alive; null once it has ended. */
+  /** Time when the run was last known to be alive; null once it has ended. */
   seenAt: string | null
   pausedAt: string | null
   /** The process that holds or held the warehouse. */
   pid: number | null
-  /** From start to end. */
+  /** Time from start to end. */
   durationMs: number | null
   /** Null while it runs. */
   outcome: string | null
   success: boolean | null
-  /** Why the run failed; if it still runs, why its last attempt failed. */
+  /** Code of the error that failed the run or, while it runs, its last attempt. */
   errorCode: string | null
   error: string | null
   hint: string | null
@@ -46,7 +46,7 @@ type Row = Omit<RunStatus, 'state' | 'durationMs'> & { host: string }
 const COLUMNS = `run, origin, host, started_at AS "startedAt", ended_at AS "endedAt", seen_at AS "seenAt", paused_at AS "pausedAt", pid,
   outcome, success, error_code AS "errorCode", error, hint, requests, sessions, pages, conversations, quarantined`
 
-/** Returns an embedded run dies with the process that holds the warehouse; a run on Temporal continues with the next worker. */
+/** Returns a run's state. Embedded runs die with the process that holds the warehouse; on Temporal, the next worker continues. */
 function stateOf(row: Row, isHeld: boolean): RunStatus['state'] {
   const continues = row.outcome === 'preempted' && row.host === 'temporal'
   if (row.endedAt && !continues) return row.outcome === 'killed' ? 'killed' : 'ended'
@@ -75,7 +75,7 @@ const withoutPartialEnd = (run: RunStatus): RunStatus =>
     ? run
     : { ...run, endedAt: null, durationMs: null, outcome: null, success: null }
 
-/** `here` is the SQL condition that selects the workspace; `isHeld`: another process holds the warehouse. */
+/** Returns the runs' states. `here`: SQL condition for the workspace; `isHeld`: another process holds the warehouse. */
 export async function runsStatus(rows: Rows, here: string, isHeld: () => boolean): Promise<RunsStatus> {
   const newest = async (which: string): Promise<Row | null> => {
     const [row] = await rows<Row>(

@@ -23,13 +23,13 @@ export interface WorkspaceStatus extends RunsStatus {
   newestAt: string | null
   oldestAt: string | null
   agents: AgentStatus[]
-  /** Windows that were started and are not finished. */
+  /** Number of windows that were started and are not finished. */
   openWindows: number
   /** Windows that made no progress, so that watch mode and schedules skip them until `until` (ISO-8601 UTC). */
   backingOff: { agentId: string; window: string; until: string }[]
   /** Ranges that could not be read. */
   gaps: Gap[]
-  /** Ranges in which pages may have shifted while they were read, and that are not read again yet (ADR 6). */
+  /** Ranges in which pages may have shifted during reading, and that have not been read again yet (ADR 6). */
   unverified: ReadRange[]
   /** Null until the vendor has reported usage. */
   quota: QuotaStatus | null
@@ -38,7 +38,7 @@ export interface WorkspaceStatus extends RunsStatus {
   events: EventsStatus
   /** Findings of refreshes without a new message; null if `refreshOn: auto` has measured none. */
   measured: MeasuredRefreshes | null
-  /** Conversations whose first export waits until they are quiet. */
+  /** Number of conversations whose first export waits until they are quiet. */
   active: number
 }
 
@@ -48,7 +48,7 @@ interface LandingStatus {
   bytes: number
 }
 
-/** `rows` is null if there is no warehouse yet. `isHeld`: another process holds the warehouse. @throws HOME_UNUSABLE, WAREHOUSE_LOCKED */
+/** Returns the state. `rows`: null without a warehouse. `isHeld`: held by another process. @throws HOME_UNUSABLE, WAREHOUSE_LOCKED */
 export async function workspaceStatus(options: {
   home: string
   landing: Landing
@@ -104,10 +104,10 @@ async function windowsBackingOff(
   return paused.map(({ agentId, window, untilMs }) => ({ agentId, window, until: momentText(untilMs) }))
 }
 
-/** Landed pages and their size. Without a warehouse (`rows` is null) none is loaded. @throws HOME_UNUSABLE */
+/** Counts landed pages and their bytes. Without a warehouse (`rows` is null) none is loaded. @throws HOME_UNUSABLE */
 export async function landingStatus(landing: Landing, workspaceId: string, rows: Rows | null): Promise<LandingStatus> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
-  // `_loads` is read first: a page that lands between the two reads counts as not loaded, and the difference is never negative.
+  // `_loads` is read first: a page that lands in between counts as not loaded, and the difference is never negative.
   const loads = rows ? await rows<{ file: string }>(`SELECT file FROM _loads WHERE ${here}`) : []
   const loaded = new Set(loads.map(({ file }) => file))
   const pages = await landing.list()
@@ -118,7 +118,7 @@ export async function landingStatus(landing: Landing, workspaceId: string, rows:
   }
 }
 
-/** Ids of all workspaces that were ever synced, in order. */
+/** Returns the ids of all workspaces that were ever synced, in order. */
 export async function workspacesIn(rows: Rows): Promise<string[]> {
   const found = await rows<{ id: string }>(
     'SELECT DISTINCT workspace_id AS id FROM _runs UNION SELECT DISTINCT workspace_id FROM _loads UNION SELECT workspace_id FROM _workspaces ORDER BY id',
@@ -126,15 +126,15 @@ export async function workspacesIn(rows: Rows): Promise<string[]> {
   return found.map(({ id }) => id)
 }
 
-/** Drift, data issues and quarantined records that loading found; see the tables `_drift`, `_issues` and `_quarantine`. */
+/** Drift, data issues and quarantined records found by loading; see the tables `_drift`, `_issues` and `_quarantine`. */
 interface Findings {
   driftPaths: number
   issuePaths: number
   issues: number
   quarantined: number
-  /** Why the newest listing of agents may be incomplete; null when it is complete. */
+  /** Reason why the newest listing of agents may be incomplete; null if it is complete. */
   agentsCutOff: string | null
-  /** Secrets that were removed before anything was written: expected, hence not counted as issues. */
+  /** Number of secrets that were removed before anything was written. They are expected, and so not counted as issues. */
   secretsRemoved: number
 }
 
@@ -147,7 +147,7 @@ const NO_FINDINGS: Findings = {
   secretsRemoved: 0,
 }
 
-/** `here` is the SQL condition that selects the workspace. */
+/** Returns the findings. `here` is the SQL condition that selects the workspace. */
 async function findingsStatus(rows: Rows, here: string): Promise<Findings> {
   const [counts] = await rows<Omit<Findings, 'agentsCutOff'>>(countsSql(here))
   const [cutOff] = await rows<{ issue: string }>(cutOffSql(here))

@@ -1,9 +1,9 @@
-// The archive of events, one file a day: under load a segment is sealed each second, and that many files would slow down every listing.
-// Only the process that drains the spool writes here. A segment is appended before its events are applied, so that each event has an
-// address, which its row in `webhook_events` keeps instead of the payload.
+// The archive of events has one file per day: under load a segment is sealed each second, and that many files would
+// slow down every listing. Only the process that drains the spool writes here. A segment is appended before its events
+// are applied, so that each event has an address, which its row in `webhook_events` keeps instead of the payload.
 //
-//   spool/<workspace>/drained/2026-11-21.ndjson       the running day
-//   spool/<workspace>/drained/2026-11-20.ndjson.gz    a past day
+//   spool/<workspace>/drained/2026-11-21.ndjson the running day
+//   spool/<workspace>/drained/2026-11-20.ndjson.gz a past day
 //
 // A kill between two steps leaves lines in two places. Events are identified by their IDs, so duplicates are harmless.
 import { createReadStream, createWriteStream } from 'node:fs'
@@ -17,11 +17,11 @@ import { makeFolder, namesIn, removeFiles, sweepTemporary, syncFolder, temporary
 import { appendJsonLines, readJsonLines } from '../files/line-log.ts'
 import { spoolFolders, spoolRoot } from './folders.ts'
 
-/** Where an event's line is. It stays valid when the file is compressed. */
+/** Position of an event's line. It stays valid when the file is compressed. */
 export interface EventAddress {
   /** The archive file, relative to the spool, without `.gz`. */
   file: string
-  /** Of the line's first byte in the decompressed file. */
+  /** Offset of the line's first byte in the decompressed file. */
   offset: number
 }
 
@@ -38,14 +38,14 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 /** Returns the name of an archive file in addresses. */
 export const archiveName = (home: string, file: string): string => plainName(relative(spoolRoot(home), file))
 
-/** Returns the archive file of an address, as it is on disk unless it is compressed. */
+/** Returns the archive file of an address, with its name before compression. */
 export const archiveFile = (home: string, { file }: EventAddress): string => join(spoolRoot(home), file)
 
 const archiveNames = async (folder: string): Promise<string[]> =>
   (await namesIn(folder)).filter(name => ARCHIVED.test(name)).sort()
 
 /**
- * Appends durably. First ends a line that a kill has cut off: otherwise the next line would be unreadable, too.
+ * Appends durably. First ends a line that a kill has cut off, since otherwise the next line would be unreadable, too.
  * @returns the offset of the first appended byte
  */
 async function appendDurably(file: string, parts: readonly Uint8Array[]): Promise<number> {
@@ -58,7 +58,7 @@ async function appendDurably(file: string, parts: readonly Uint8Array[]): Promis
       for (const part of parts) await handle.appendFile(part)
       await handle.datasync()
     } catch (error) {
-      // The caller retries: without this, each retry would append again the lines that still fitted on a full disk.
+      // The caller retries. Without this, each retry would append again the lines that still fitted on a full disk.
       await handle.truncate(size).catch(() => {})
       throw error
     }
@@ -68,7 +68,7 @@ async function appendDurably(file: string, parts: readonly Uint8Array[]): Promis
   }
 }
 
-/** Returns the day's file. After the clock was set back, the day may be compressed already: addresses into that file must stay valid. */
+/** Returns the day's file. After a clock change the day may be compressed, and addresses into that file must stay valid. */
 function fileOfDay(names: readonly string[], day: string): string {
   for (let n = 0; ; n++) {
     const name = n === 0 ? `${day}.ndjson` : `${day}.${n}.ndjson`
@@ -112,7 +112,7 @@ export async function archiveSegments(
 }
 
 /**
- * Finds the segments that a killed process had appended and not removed. Their bytes are at the end of the file that was written last.
+ * Finds the segments that a killed process had appended but not removed. Their bytes are at the end of the last written file.
  * @throws HOME_UNUSABLE
  */
 export async function archivedBefore(
@@ -178,7 +178,7 @@ async function packDay(plain: string): Promise<void> {
   const folder = dirname(plain)
   const temporary = join(folder, temporaryName())
   try {
-    // Where a kill left both files, the compressed one is complete, since no line is appended after it exists.
+    // If a kill left both files, the compressed one is complete, since no line is appended after it exists.
     if (!(await namesIn(folder)).includes(basename(plain) + PACKED)) {
       await pipeline(createReadStream(plain), createGzip(), createWriteStream(temporary, { mode: 0o600 }))
       const handle = await open(temporary, 'r')
@@ -194,7 +194,7 @@ async function packDay(plain: string): Promise<void> {
   }
 }
 
-/** Returns the archive files, oldest first; of a day that a kill left in both forms, the plain one. @throws HOME_UNUSABLE */
+/** Returns the archive files, oldest first. If a kill left a day in both forms, returns the plain one. @throws HOME_UNUSABLE */
 export async function archivedFiles(home: string, workspaceId: string): Promise<string[]> {
   const { drained } = spoolFolders(home, workspaceId)
   const names = await archiveNames(drained)
@@ -214,19 +214,19 @@ interface Recorded {
   expiredMs: number
 }
 
-/** How many archive files have expired. @throws HOME_UNUSABLE */
+/** Counts the archive files that have expired. @throws HOME_UNUSABLE */
 export async function expiredArchives(home: string, workspaceId: string): Promise<number> {
   const recorded = await readJsonLines<Recorded>(join(spoolFolders(home, workspaceId).drained, RECORD), 'file')
   // A kill between the record and the removal leaves a file on record twice.
   return new Set(recorded.map(({ file }) => file)).size
 }
 
-/** End of the day that an archive file is named after, ms. */
+/** Returns the end of the day that an archive file is named after, ms. */
 const endOf = (file: string): number => Date.parse(basename(file).slice(0, '2026-11-21'.length)) + DAY
 
 /**
- * Removes the archive files of days that ended by `beforeMs`, and records their names first, in a file beside them. With `dryRun`
- * it only counts. @throws HOME_UNUSABLE
+ * Removes the archive files of days that ended by `beforeMs`. Records their names first, in a file beside them. With
+ * `dryRun`, only counts them. @throws HOME_UNUSABLE
  */
 export async function expireArchive(
   home: string,

@@ -18,7 +18,7 @@ export interface SpoolEvent {
   type: string
   /** Canonical JSON without secrets, UTF-8, on one line. */
   payload: Uint8Array
-  /** Number of secrets that were removed, by path; absent where there were none. */
+  /** Number of removed secrets, by path; omitted if there were none. */
   removed?: Readonly<Record<string, number>>
 }
 
@@ -44,8 +44,8 @@ function writeHex8(value: number, to: Buffer, at: number): void {
 }
 
 /**
- * Returns the lines of events that are synced together, for one write: assembled in `buffer` where they fit, else in
- * new memory. Passing three pieces per line to `writev` costs twice as much as copying them.
+ * Returns the lines of events that are synced together, for one write: assembled in `buffer` if they fit, else in new
+ * memory. Passing three pieces per line to `writev` costs twice as much as copying them.
  */
 export function linesOf(events: readonly SpoolEvent[], batch: number, buffer: Buffer = Buffer.alloc(0)): Buffer {
   const heads = events.map(event => headOf(event, batch))
@@ -90,13 +90,13 @@ export function readLine(line: Buffer): ReadLine | null {
 const NONE: Buffer = Buffer.alloc(0)
 
 /**
- * The memory in which lines are assembled for a write, reused from batch to batch. Allocating it costs as much as filling it, and
- * allocating that much three times a second under load made V8 run a full garbage collection each time.
+ * The memory in which lines are assembled for a write, reused for every batch. Allocating it costs as much as filling
+ * it, and allocating that much three times a second under load made V8 run a full garbage collection each time.
  */
 export class WriteBuffer {
   private memory = NONE
 
-  /** The lines of one batch; valid until the next call. */
+  /** Returns the lines of one batch; valid until the next call. */
   linesOf(events: readonly SpoolEvent[], batch: number): Buffer {
     const lines = linesOf(events, batch, this.memory)
     if (lines.length > this.memory.length) this.memory = lines

@@ -1,9 +1,9 @@
 // Folders of the spool. The folder of a segment is its stage; the segment keeps its name in all folders.
 //
-//   spool/<workspace>/open/20261121T204946123Z-1f0c9a2e-000001.ndjson    a receiver writes it
-//   spool/<workspace>/abandoned/…                                        its receiver has died: acknowledged events are recovered from it
-//   spool/<workspace>/sealed/…                                           complete and immutable: to be applied
-//   spool/<workspace>/drained/2026-11-21.ndjson                          applied, by day (archive.ts)
+//   spool/<workspace>/open/20261121T204946123Z-1f0c9a2e-000001.ndjson a receiver writes it
+//   spool/<workspace>/abandoned/… its receiver has died: acknowledged events are recovered from it
+//   spool/<workspace>/sealed/… complete and immutable, ready to apply
+//   spool/<workspace>/drained/2026-11-21.ndjson applied, by day (archive.ts)
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathSegment } from '../files/path-segment.ts'
@@ -33,11 +33,11 @@ const SEGMENT = /^\d{8}T\d{9}Z-[0-9a-f]+-\d{6,}\.ndjson$/
 
 export const isSegment = (name: string): boolean => SEGMENT.test(name)
 
-/** Unique, because the name contains the writer's id and a number that the writer counts up. */
+/** Returns a unique name, which contains the writer's id and the writer's counter. */
 export const segmentName = (parts: { opened: string; writer: string; number: number }): string =>
   `${parts.opened}-${parts.writer}-${String(parts.number).padStart(6, '0')}.ndjson`
 
 const BEGUN = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z.*$/
 
-/** When the segment was opened, according to its name, ms. */
+/** Returns when the segment was opened, according to its name, ms. */
 export const segmentBegunMs = (name: string): number => Date.parse(name.replace(BEGUN, '$1-$2-$3T$4:$5:$6.$7Z'))

@@ -11,11 +11,11 @@ const NEW_LINE = 0x0a
 
 interface Line {
   bytes: Buffer
-  /** Of its first byte in the decompressed file. */
+  /** Offset of its first byte in the decompressed file. */
   offset: number
 }
 
-/** Yields the decompressed lines of a file, as far as it can be read. @throws where it is truncated or damaged */
+/** Yields the decompressed lines of a file, as far as it can be read. @throws if it is truncated or damaged */
 async function* linesIn(file: string): AsyncGenerator<Line> {
   const source = createReadStream(file)
   // An error discards the pieces in the stream's buffer, so the buffer holds only one. The types omit the stream options, which zlib accepts.
@@ -72,7 +72,7 @@ const notThere = ({ file, offset }: EventAddress, why: string): ConvohouseError 
     facts: { file, offset },
   })
 
-/** Returns the line at an offset of a plain file; `null` where the file ends before it. */
+/** Returns the line at an offset of a plain file; `null` if the file ends before it. */
 async function lineAt(file: string, offset: number): Promise<Buffer | null> {
   const chunks: Buffer[] = []
   for await (const chunk of createReadStream(file, { start: offset }) as AsyncIterable<Buffer>) {
@@ -88,7 +88,7 @@ async function packedLineAt(file: string, offset: number): Promise<Buffer | null
   return null
 }
 
-/** One archived event. Of a compressed file everything before the event is decompressed. @throws SPOOL_CORRUPT */
+/** Returns one archived event. In a compressed file, decompresses everything before it. @throws SPOOL_CORRUPT */
 export async function archivedEvent(home: string, address: EventAddress): Promise<ReadLine> {
   const plain = archiveFile(home, address)
   const packed = `${plain}.gz`

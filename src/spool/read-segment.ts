@@ -10,18 +10,18 @@ import { namesIn, syncFolder } from '../files/durable.ts'
 import { type ReadLine, readLine } from './event-line.ts'
 import { isSegment, segmentBegunMs, spoolFolders } from './folders.ts'
 
-/** The place of an unreadable line. */
+/** Position of an unreadable line. */
 export interface ByteRange {
   at: number
   bytes: number
 }
 
 export interface SegmentReading {
-  /** Each with the offset of its line. */
+  /** Events, each with the offset of its line. */
   events: (ReadLine & { at: number })[]
-  /** Unreadable lines of the last batch: a kill or a full disk cut the write off. They were never acknowledged. */
+  /** Unreadable lines of the last batch, which a kill or a full disk cut off. They were never acknowledged. */
   torn: ByteRange[]
-  /** Unreadable lines before the last batch: they were acknowledged, and have been damaged since then. */
+  /** Unreadable lines before the last batch, which were acknowledged and have been damaged since. */
   damaged: ByteRange[]
 }
 
@@ -85,7 +85,7 @@ export async function damagedFiles(home: string, workspaceId: string): Promise<s
 interface Damage {
   /** The segment's name. */
   segment: string
-  /** When the segment was opened, according to its name, ms. */
+  /** Time when the segment was opened, according to its name, ms. */
   begunMs: number
   lines: number
   bytes: number

@@ -1,10 +1,10 @@
-// Counts of requests that receivers have refused, by workspace and reason, for `status` and `doctor` in other processes: a small file in the
-// spool that outlives the receiver. It holds counts and times, and no content of requests.
+// Counts of requests that receivers have refused, by workspace and reason, for `status` and `doctor` in other processes: a
+// small file in the spool that outlives the receiver. It contains counts and times, and no content of requests.
 //
 //   spool/.refused.json
 //
-// Several receivers may share a spool: each adds the counts since its last write. If two receivers write within the same milliseconds, one
-// may lose its counts.
+// Several receivers may share a spool: each adds the counts since its last write. If two receivers write within the same
+// milliseconds, one may lose its counts.
 import { readFile, rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DAY } from '../core/time.ts'
@@ -12,11 +12,11 @@ import { makeFolder, temporaryName } from '../files/durable.ts'
 import { spoolRoot } from './folders.ts'
 
 export interface Refused {
-  /** Null where the request cannot be attributed to a workspace. */
+  /** Null if the request cannot be attributed to a workspace. */
   workspaceId: string | null
   reason: string
   count: number
-  /** Refusals of earlier spells; absent: none. */
+  /** Number of refusals in earlier spells; omitted for none. */
   earlier?: number
   /** First and last refusal of the current spell, ms. A day without a refusal ends a spell. */
   firstMs: number
@@ -33,7 +33,7 @@ const isRefused = (value: unknown): value is Refused => {
   return isOfSome && typeof reason === 'string' && [count, earlier, firstMs, lastMs].every(Number.isSafeInteger)
 }
 
-/** Latest first; empty where nothing is on record. */
+/** Returns the counts, latest first; empty if nothing is recorded. */
 export async function readRefused(home: string): Promise<Refused[]> {
   try {
     const value: unknown = JSON.parse(await readFile(fileOf(home), 'utf8'))
@@ -45,10 +45,10 @@ export async function readRefused(home: string): Promise<Refused[]> {
 
 const isSame = (a: Refused, b: Refused): boolean => a.workspaceId === b.workspaceId && a.reason === b.reason
 
-/** Refusals of the current spell and of all before it. */
+/** Returns the refusals of the current spell and of all before it. */
 export const totalRefused = ({ count, earlier = 0 }: Refused): number => count + earlier
 
-/** Sums two counts. Starts a new spell where the earlier one had ended. */
+/** Sums two counts. Starts a new spell if the earlier one had ended. */
 function merged(before: Refused | undefined, more: Refused): Refused {
   if (!before) return more
   if (more.firstMs - before.lastMs > SPELL_ENDS_MS) return { ...more, earlier: totalRefused(before) }

@@ -1,4 +1,4 @@
-// The segments of a workspace as the drainer sees them: sealed ones, and open ones whose writers have died.
+// The drainer's view of a workspace's segments: sealed ones, and open ones whose writers have died.
 import { rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
@@ -10,7 +10,7 @@ import { type ByteRange, damagedName, readSegment } from './read-segment.ts'
 interface OpenSegment {
   name: string
   bytes: number
-  /** The writer has touched the file within `SILENT_MS`. */
+  /** True if the writer has touched the file within `SILENT_MS`. */
   writerLives: boolean
 }
 
@@ -28,13 +28,13 @@ const isGone = (error: unknown): boolean => hasCode(error, 'ENOENT')
 
 const segmentsIn = async (folder: string): Promise<string[]> => (await namesIn(folder)).filter(isSegment).sort()
 
-/** Files of the sealed segments, oldest first. @throws HOME_UNUSABLE */
+/** Returns the files of the sealed segments, oldest first. @throws HOME_UNUSABLE */
 export async function sealedSegments(home: string, workspaceId: string): Promise<string[]> {
   const { sealed } = spoolFolders(home, workspaceId)
   return (await segmentsIn(sealed)).map(name => join(sealed, name))
 }
 
-/** Segments that are being written or were left open. `nowMs` is the machine's time, like the times of files. @throws HOME_UNUSABLE */
+/** Returns segments that are open or were left open. `nowMs` is the machine's time, like times of files. @throws HOME_UNUSABLE */
 export async function openSegments(home: string, workspaceId: string, nowMs: number): Promise<OpenSegment[]> {
   const { open } = spoolFolders(home, workspaceId)
   const found = await Promise.all(
@@ -76,8 +76,8 @@ async function recover(folders: SpoolFolders, name: string): Promise<SealedAband
 }
 
 /**
- * Seals segments that dead writers have left open. An unreadable segment does not stop the others. Safe even if a writer turns out to be
- * alive or other processes do the same. @throws HOME_UNUSABLE for the first segment that could not be sealed
+ * Seals segments that dead writers have left open. An unreadable segment does not stop the others. Safe even if a writer
+ * turns out to be alive or other processes do the same. @throws HOME_UNUSABLE for the first segment that could not be sealed
  */
 export async function sealAbandoned(home: string, workspaceId: string, nowMs: number): Promise<SealedAbandoned[]> {
   const folders = spoolFolders(home, workspaceId)
@@ -90,7 +90,7 @@ export async function sealAbandoned(home: string, workspaceId: string, nowMs: nu
   }
   const sealed: SealedAbandoned[] = []
   const failures: unknown[] = []
-  // The folder may also hold segments that a killed drainer has left there.
+  // The folder may also contain segments that a killed drainer has left there.
   for (const name of await segmentsIn(folders.abandoned))
     await recover(folders, name).then(
       recovered => sealed.push(...recovered),

@@ -1,5 +1,5 @@
-// Events in the spool that are not applied yet. A repeated count reads only what was appended since the last one: under load a segment grows
-// by megabytes a second.
+// Events in the spool that are not applied yet. A repeated count reads only the bytes appended since the last one:
+// under load a segment grows by megabytes per second.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ interface Counted {
 }
 
 export interface SpoolBacklog extends Counted {
-  /** When the oldest segment with events was opened, ms; null if no event waits. */
+  /** Time when the oldest segment with events was opened, ms; null if no event waits. */
   sinceMs: number | null
   /** Number of segments that cannot be read. */
   unreadable: number
@@ -51,7 +51,7 @@ export function countWaiting(home: string, workspaceId: string): () => Promise<S
   const { open, abandoned, sealed } = spoolFolders(home, workspaceId)
   let known = new Map<string, Counted>()
   return async () => {
-    // By name, because a segment that is sealed while we read appears in two folders.
+    // Keyed by name, because a segment that is sealed during the read appears in two folders.
     const found = new Map<string, Counted>()
     const unreadable = new Set<string>()
     for (const folder of [open, abandoned, sealed])

@@ -15,13 +15,13 @@ import { type SpoolFolders, segmentName } from './folders.ts'
 interface WriterOptions {
   folders: SpoolFolders
   now: () => number
-  /** A segment is sealed when its first event is this old, or its size reaches this many bytes. */
+  /** A segment is sealed at this age of its first event, or at this size. */
   sealAfterMs: number
   sealAfterBytes: number
   onCommit?: (commit: Commit) => void
 }
 
-/** One sync: what it made durable, and the duration of write and sync. */
+/** One sync: the events that it made durable, and the duration of write and sync. */
 export interface Commit {
   events: number
   bytes: number
@@ -29,7 +29,7 @@ export interface Commit {
 }
 
 const TOUCH_MS = 5_000
-/** Attempts of one append. A live writer is mistaken for dead at most once; if it happens again, the file system loses names. */
+/** Number of attempts of one append. A live writer is mistaken for dead at most once, unless the file system loses names. */
 const FENCED_TRIES = 3
 
 export class SpoolWriter {
@@ -52,7 +52,7 @@ export class SpoolWriter {
     this.touching = setInterval(() => this.touch(), TOUCH_MS).unref()
   }
 
-  /** Resolves when the event is durable. @throws HOME_UNUSABLE: then it must not be acknowledged, although it may be on the disk */
+  /** Resolves when the event is durable. @throws HOME_UNUSABLE: do not acknowledge the event, even if it is on the disk */
   append(event: SpoolEvent): Promise<void> {
     const batch = this.batchFor(event)
     this.flushing ??= this.flush()
@@ -121,7 +121,7 @@ export class SpoolWriter {
     }
   }
 
-  /** After the first commit to a segment: starts its timer and opens the next segment. */
+  /** Starts the segment's timer and opens the next segment, after the first commit. */
   private begun(): void {
     this.sealTimer ??= setTimeout(() => this.sealSoon(), this.options.sealAfterMs)
     this.next ??= this.create().catch(() => null)
@@ -198,7 +198,7 @@ export class SpoolWriter {
   }
 }
 
-/** Limits how long one sync takes, because all of its events wait for it. */
+/** Limits the duration of one sync, because all of its events wait for it. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024
 
 /** Events that share a sync and its outcome. */
@@ -219,7 +219,7 @@ class Batch {
     })
   }
 
-  /** False if the batch is full. */
+  /** Adds an event; false if the batch is full. */
   take(event: SpoolEvent): boolean {
     if (this.bytes + event.payload.length > MAX_BATCH_BYTES) return false
     this.bytes += event.payload.length
@@ -238,7 +238,7 @@ class Batch {
 class Fenced extends Error {}
 
 class Segment {
-  /** Synced bytes. */
+  /** Number of synced bytes. */
   bytes = 0
   private readonly name: string
   private readonly folders: SpoolFolders
@@ -294,8 +294,8 @@ class Segment {
   }
 
   /**
-   * Moves the segment to `sealed`; removes it where it has no event. Segments are not compressed here: the fastest gzip takes 55 µs of CPU for
-   * an event of 8 KB, half of the cost of receiving it. The drainer compresses later, to 22 %.
+   * Moves the segment to `sealed`, or removes it if it has no event. Segments are not compressed here: the fastest gzip
+   * takes 55 µs of CPU for an event of 8 KB, half of the cost of receiving it. The drainer compresses later, to 22 %.
    */
   async seal(): Promise<void> {
     await this.handle.close()

@@ -1,7 +1,7 @@
-// The newest value of a source that may be slow, for a scrape, which must answer in bounded time.
+// The newest value of a possibly slow source, for a scrape, which must answer in bounded time.
 import { HOUR, MINUTE, SECOND } from '../core/time.ts'
 
-/** A scrape waits this long for a source. Prometheus gives up after 10 s by default; all sources are read concurrently. */
+/** Maximum wait of a scrape for a source. Prometheus gives up after 10 s by default; all sources are read concurrently. */
 const PATIENCE_MS = 2 * SECOND
 export const STATE = { freshMs: 5 * SECOND, patienceMs: PATIENCE_MS, staleMs: 5 * MINUTE }
 /** For sources that are slow to read and change slowly. */
@@ -13,7 +13,7 @@ interface LatestOptions<T> {
   freshMs: number
   /** How long a caller waits for a new value before it gets the previous one, ms. */
   patienceMs: number
-  /** Age at which a value is dropped, ms: an absent series is better than a frozen one. */
+  /** Age at which a value is dropped, ms, since a missing series is better than a frozen one. */
   staleMs: number
   /** A monotonic clock, ms. */
   now?: () => number

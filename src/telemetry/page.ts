@@ -1,4 +1,4 @@
-// The page that Prometheus scrapes: this process's registry, and pages of other sources appended to it; and how its series are declared.
+// The page that Prometheus scrapes: this process's registry, and pages of other sources appended to it. Also declares its series.
 import { type Gauge, Registry } from 'prom-client'
 
 export class MetricsPage {
@@ -12,7 +12,7 @@ export class MetricsPage {
     this.refreshes.push(refresh)
   }
 
-  /** Appends a page with other metric names. `other` must resolve in bounded time; if it fails, its page is left out. */
+  /** Appends a page with other metric names. `other` must resolve in bounded time; if it fails, its page is omitted. */
   append(other: () => Promise<string>): void {
     this.others.push(other)
   }
@@ -24,7 +24,7 @@ export class MetricsPage {
   }
 }
 
-/** Sets a series; an unknown value is absent. */
+/** Sets a series, unless the value is unknown. */
 export function set(gauge: Gauge, labels: Record<string, string>, value: number | null): void {
   if (value !== null) gauge.set(labels, value)
 }

@@ -49,7 +49,7 @@ export class TargetMetrics {
     this.countFailures = latest({ ...STATE, read: this.failureReader() })
   }
 
-  /** Updates every series; unknown values are absent. */
+  /** Updates every series; unknown values are omitted. */
   async refresh(): Promise<void> {
     const { targets } = this.options
     const read = [this.statuses(), this.checks(), this.models(), this.countFailures()] as const
@@ -68,7 +68,7 @@ export class TargetMetrics {
       }
   }
 
-  /** Counts the failures since the process began: older ones leave the warehouse in time, and a counter must not decrease. */
+  /** Counts the failures since the process began: the warehouse drops old ones, but a counter must not decrease. */
   private failureReader(): () => Promise<void> {
     const { rows, now, targets } = this.options
     const known = new Set(targets.map(({ name }) => name))

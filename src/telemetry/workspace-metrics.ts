@@ -1,5 +1,5 @@
-// The state of each workspace for Prometheus. Every long-running process reports all that it can know, from the data folder and, through the
-// process that holds it, from the warehouse. Labels are workspace ids and our own names, never names of customers or the vendor.
+// The state of each workspace for Prometheus. Every long-running process reports all that it can know, from the data folder and, through
+// the process that holds it, from the warehouse. Labels are workspace ids and our own names, never names of customers or the vendor.
 import { statfs } from 'node:fs/promises'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Config, WorkspaceConfig } from '../config.ts'
@@ -20,7 +20,7 @@ import { sqlFile, withLiterals } from '../warehouse/sql-files.ts'
 import { latest, SLOW, STATE } from './latest.ts'
 import { type Described, mapped, set } from './page.ts'
 
-/** The stores of the data folder, as far as metrics read them. */
+/** The stores of the data folder that metrics read. */
 export interface MeasuredStores {
   landing: { workspace(workspaceId: string): Pick<Landing, 'storedBytes'> }
   leaseLog(options: { workspaceId: string; run: string }): Pick<LeaseLog, 'recent'>
@@ -73,7 +73,7 @@ export class WorkspaceMetrics {
     this.sources = new Map(config.workspaces.map(workspace => [workspace, this.sourcesOf(workspace)]))
   }
 
-  /** Updates every series; unknown values are absent. */
+  /** Updates every series; unknown values are omitted. */
   async refresh(): Promise<void> {
     const { config } = this.options
     const [figures, freeBytes, warehouseBytes, ...each] = await Promise.all([
@@ -217,7 +217,7 @@ const COUNTERS = {
 type GaugeName = keyof typeof GAUGES
 type CounterName = keyof typeof COUNTERS
 
-/** Named as in sql/reports/figures.sql; a figure without rows is absent. */
+/** Figures, named as in sql/reports/figures.sql; a figure without rows is missing. */
 interface WorkspaceFigures {
   /** End of the coverage of the agent whose coverage ends first, seconds since the epoch. */
   head?: number

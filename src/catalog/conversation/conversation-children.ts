@@ -9,7 +9,7 @@ export const handoffHistory = objects('Handoffs to people, oldest first', 'conve
   acceptedBy: text('Who accepted it', { pii: 'staff' }),
   organizationId: text('Organization that it went to'),
   requestedTeamKey: text('Key of the requested team'),
-  // Two tables, because nothing says that the two lists are parallel (notes on the API, "Usage").
+  // Two tables, because the document does not say that the two lists are parallel (notes on the API, "Usage").
   teamIds: texts(
     'Teams that a handoff went to, by id: joins `teams` by it',
     'conversation_handoff_team_ids',

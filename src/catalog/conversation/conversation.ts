@@ -228,7 +228,7 @@ const other = {
 const dayIn = (timeZone: string, moment: string): string =>
   timeZone === `'UTC'` ? utcDay(moment) : `(${moment} AT TIME ZONE ${timeZone})::DATE`
 
-/** Returns the SQL of the first of these expressions that holds a channel. */
+/** Returns the SQL of the first of these expressions that contains a channel. */
 const channelOf = (reported: string, userPlatform: string, origin: string): string =>
   oneSpelling(
     `lower(coalesce(nullif(${reported}, ''), nullif(${userPlatform}, ''), CASE WHEN json_type(${origin}) = 'VARCHAR' THEN nullif(${origin}->>'$', '') END))`,

@@ -4,13 +4,13 @@
 import { any, count, elements, lift, type RecordType, text, time } from '../shape.ts'
 import { COMMON_EVENT_FIELDS, EVENT_TYPES, type EventType } from './event-types.ts'
 
-/** Key of the event's id in its record. It cannot clash with a field's column in the stage: none of those starts with `__`. */
+/** Key of the event's id in its record. It cannot clash with a field's column in the stage, since none of those starts with `__`. */
 export const EVENT_ID = '__event'
 
 const eventId = { key: EVENT_ID, column: 'event_id' }
 const idField = { [EVENT_ID]: text('Id of the event', { column: 'event_id' }) }
 
-/** Every event, of whatever type. */
+/** Every event, of any type. */
 export const webhookEvent: RecordType = {
   name: 'webhook_event',
   table: 'webhook_events',
@@ -49,7 +49,7 @@ export const OWN_RECORDS: ReadonlyMap<string, RecordType> = new Map(
   EVENT_TYPES.flatMap(({ table, ...type }) => (table === undefined ? [] : [[type.name, ownTable({ ...type, table })]])),
 )
 
-/** Options of record types about a conversation: each newer event that carries such a record replaces the stored one. */
+/** Options of record types about a conversation: each newer event with the record replaces the stored one. */
 const fromNewestEvent = {
   id: { key: 'convoId', column: 'conversation_id' },
   perAgent: true,
@@ -60,7 +60,7 @@ const sessionId = text('Session of the event')
 
 const TURN_EXTRA = 'What no other column holds of a turn with a list of messages, as sent: beside its first message'
 
-/** Child table of the messages in a list of turns (`turns.ts`). */
+/** Declares the child table of the messages in a list of turns (`turns.ts`). */
 const messages = (table: string, about: string) =>
   any('Messages extracted from the list', {
     hidden: true,

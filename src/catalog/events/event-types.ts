@@ -1,21 +1,21 @@
-// Every type of webhook event (section 6.3), one declaration each: its name, its own fields, the marks that identify it where
-// no field names the type, and its effect on the warehouse. A type that is not declared here is kept as `unknown`.
+// Every type of webhook event (section 6.3), one declaration each: its name, its own fields, the marks that identify it
+// if no field names the type, and its effect on the warehouse. Undeclared types are kept as `unknown`.
 import { any, entries, type Fields, lift, type PiiClass, text, time } from '../shape.ts'
 
-/** Identifies payloads of one type: they have all fields of `has`, none of `lacks` and, where it is given, this `operation`. */
+/** Identifies payloads of one type: they have all fields of `has`, none of `lacks` and, if given, this `operation`. */
 export interface Mark {
   has?: readonly string[]
   lacks?: readonly string[]
   operation?: string
 }
 
-/** The resource that an event reports: its `table`, the event field that holds its id (`id`), and the event field that fills each column (`columns`). */
+/** The resource that an event reports: its `table`, the event field with its id (`id`), and the event field for each column (`columns`). */
 export interface ReportedResource {
   table: 'agents' | 'organizations' | 'clients'
   id: string
   columns: Readonly<Record<string, string>>
   isDeleted: boolean
-  /** The parent, with which the resource is deleted: the row of `table` whose id is in `column`. */
+  /** The parent whose deletion also deletes the resource: the row of `table` whose id is in `column`. */
   goesWith?: { table: ReportedResource['table']; column: string }
 }
 
@@ -25,13 +25,13 @@ export interface EventType {
   about: string
   /** Fields besides the common ones. */
   fields: Fields
-  /** A payload is of this type if it shows one of these marks and no mark of another type. */
+  /** Marks of the type. A payload belongs to it if it shows one of them and no mark of another type. */
   marks: readonly Mark[]
   /** Its own table, with a row per event. */
   table?: string
-  /** The event changes the conversation's record, so the stored copy is out of date. */
+  /** True if the event changes the conversation's record, so that the stored copy is stale. */
   outdates?: boolean
-  /** The event's `lightConvoData`, `turns` and `messagesHistory` are applied to the conversation. */
+  /** True if the event's `lightConvoData`, `turns` and `messagesHistory` are applied to the conversation. */
   reportsConversation?: boolean
   reportedResource?: ReportedResource
 }
@@ -66,7 +66,7 @@ const formAnswers = entries('form_submission_answers', 'question', 'One row for 
 const CHANGES = ['created', 'updated', 'deleted'] as const
 type Change = (typeof CHANGES)[number]
 
-/** The three event types of a workspace resource: created, updated and deleted. */
+/** Declares the three event types of a workspace resource: created, updated and deleted. */
 const changes = <N extends string>(
   resource: N,
   about: string,

@@ -1,6 +1,6 @@
-// Extracts messages from turns. API document 6.3 does not show their shape, so several are accepted (notes on the API, "Shape of an element
-// of turns"): `{from, messages: [{type, item: {payload: {message}}}], ts, session_id}`, flat turns with `text`, `content` or `message`, and
-// turns whose text is a list of parts. Whatever no column holds goes to `extra`, since transcripts are stored nowhere else.
+// Extracts messages from turns. API document 6.3 does not show their shape, so several are accepted (notes on the API, "Shape of an
+// element of turns"): `{from, messages: [{type, item: {payload: {message}}}], ts, session_id}`, flat turns with `text`, `content` or
+// `message`, and turns whose text is a list of parts. Values without a column go to `extra`, since transcripts are stored nowhere else.
 import { momentIn } from '../../core/time.ts'
 import { ExactNumber, writeExactly } from '../../json/exact-json.ts'
 import { isObject, isScalar } from '../inspection/inspect.ts'
@@ -15,7 +15,7 @@ interface Message {
   role: unknown
   text: string | null
   at: unknown
-  /** JSON of what no column holds: of the message, and, with its first message, of the turn around it. */
+  /** JSON of the values without a column: of the message, and, with its first message, of the turn around it. */
   extra: string | null
   turnExtra: string | null
 }
@@ -30,18 +30,18 @@ const TURN_ID = ['turnId', 'turnID', 'turn_id', 'id', 'ID', '_id']
 const SESSION_ID = ['sessionId', 'sessionID', 'session_id']
 const ROLE = ['role', 'from', 'sender']
 
-/** A sender that is no role may be a name, an address or a telephone number, which the column of roles must not contain. */
+/** Matches words for roles. Other senders may be names, addresses or telephone numbers, which the column must not contain. */
 const ROLE_WORD =
   /^(user|customer|contact|visitor|client|lead|caller|assistant|ai|bot|agent|model|human|human[_-]?agent|operator|live[_-]agent|support|admin|staff|person|system|developer|tool|function)$/i
 const AT = ['timestamp', 'ts', 'createdAt', 'created_at', 'sentAt', 'time', 'date']
 
-/** Types of message parts that nobody said or wrote: tool calls and reasoning. */
+/** Matches types of message parts that nobody said or wrote: tool calls and reasoning. */
 const UNSAID = /^(tool|function|reasoning|thinking)/i
 
-/** Levels of nested objects that are searched for a text. */
+/** Number of levels of nested objects that are searched for a text. */
 const DEEPEST = 8
 
-/** A scalar as text; a number keeps all of its digits. */
+/** Returns a scalar as text; a number keeps all of its digits. */
 const textOf = (scalar: unknown): string => (scalar instanceof ExactNumber ? scalar.text : String(scalar))
 
 const isUnsaid = (part: unknown): boolean => isObject(part) && typeof part.type === 'string' && UNSAID.test(part.type)
@@ -63,13 +63,13 @@ function textIn(value: unknown, levels = DEEPEST): string | null {
   return found
 }
 
-/** Returns the value without the string that `textIn` returned; unchanged where that text was joined from parts, or was a number. */
+/** Returns the value without the string that `textIn` returned; unchanged if that text was joined from parts, or was a number. */
 function withoutText(value: unknown, text: string, levels = DEEPEST): unknown {
   if (value === text) return undefined
   if (isScalar(value) || levels === 0) return value
   if (Array.isArray(value)) {
     const place = value.findIndex(part => !isUnsaid(part) && textIn(part, levels - 1))
-    // Without a part that is the text itself, the other parts would have other positions.
+    // If the part that is the text itself were removed, the other parts would move.
     const part = isScalar(value[place]) ? undefined : withoutText(value[place], text, levels - 1)
     return part === undefined || part === value[place] ? value : value.with(place, part)
   }
@@ -83,7 +83,7 @@ function withoutText(value: unknown, text: string, levels = DEEPEST): unknown {
   return Object.fromEntries(entries.map(([name, kept]) => [name, name === key ? inner : kept]))
 }
 
-/** A value that fills a column, and the field that held it. */
+/** A value that fills a column, and the field that contained it. */
 interface Source {
   object: Json
   key: string
@@ -103,7 +103,7 @@ function firstOf(keys: readonly string[], ...objects: Json[]): Source | null {
 
 const EXACT_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z$/
 
-/** A number of seconds or ms, or an ISO-8601 time in UTC: a TIMESTAMPTZ holds all of it. */
+/** True for a number of seconds or ms, or an ISO-8601 time in UTC, which a TIMESTAMPTZ represents exactly. */
 function isExactTime(value: unknown): boolean {
   const isExact =
     typeof value === 'string' ? EXACT_TIME.test(value) : Number.isSafeInteger(value) && Number(value) < 1e14
@@ -130,13 +130,13 @@ function messagesOfTurn(turn: unknown, turnPosition: number, write: Write): Mess
     : isObject(own.messages)
       ? [own.messages]
       : []
-  // A turn's own text counts only where its messages have none.
+  // A turn's own text counts only if its messages have none.
   const several = listed.length > 0 && (listed.some(message => textIn(message) !== null) || textIn(turn) === null)
   return (several ? listed : [turn]).map((message, index) => {
     const inner = several && isObject(message) ? message : own
     const turnId = firstOf(TURN_ID, own)
     const sessionId = firstOf(SESSION_ID, inner, own)
-    // The type of a turn replaces a missing role; the type of a message is `text` or the like.
+    // The type of a turn replaces a missing role; the type of a message is `text` or similar.
     const role = roleOf(inner, own) ?? firstOf(['type'], own)
     const at = firstOf(AT, inner, own)
     const text = textIn(message)
@@ -163,7 +163,7 @@ function messagesOfTurn(turn: unknown, turnPosition: number, write: Write): Mess
 }
 
 /**
- * Returns the messages of a transcript, sorted by time. A message without a time has that of the message before it; equal times keep the order sent.
+ * Returns a transcript's messages, sorted by time, in stable order. A message without a time gets that of the previous one.
  */
 export function messagesOf(turns: readonly unknown[], write: Write = writeExactly): Message[] {
   const sent = turns.flatMap((turn, index) => messagesOfTurn(turn, index + 1, write))

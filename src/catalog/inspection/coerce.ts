@@ -1,5 +1,5 @@
-// The tolerant path: coerces a record that cannot be staged as sent, field by field. Lossless casts are applied; any other value of a wrong
-// type goes to `extra` unchanged, so nothing is lost (notes on the API, "Shapes").
+// The tolerant path: coerces a record that cannot be staged as sent, field by field. Applies lossless casts; any other
+// value of a wrong type goes to `extra` unchanged, so that nothing is lost (notes on the API, "Shapes").
 import { ExactNumber } from '../../json/exact-json.ts'
 import { type Field, type Fields, type PageOfRecord, type RecordType, sentFields } from '../shape.ts'
 import { COERCED_EXTRA } from '../staging.ts'
@@ -7,7 +7,7 @@ import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
 import { inExtra, safeKey } from './unknown-fields.ts'
 import { countIssue, FRACTION, mayHoldUnread, TOO_LARGE, unreadValues } from './unread-values.ts'
 
-/** A value that did not fit its declared type, or that was repaired while it was read. The path is safe to show and never contains a value. */
+/** A value that did not fit its declared type, or that was repaired during parsing. The path is safe to show and never contains a value. */
 export interface Issue {
   path: string
   issue: string
@@ -16,7 +16,7 @@ export interface Issue {
 }
 
 export interface CoercedRecord {
-  /** The record in declared types only. Values that did not fit are under `__extra` of the record, or of the list element that held them. */
+  /** The record with declared types only. Values that did not fit are under `__extra` of the record or list element that contained them. */
   record: Record<string, unknown>
   issues: Issue[]
   /** Undeclared keys with a value, as safe paths; one entry per occurrence. */
@@ -26,7 +26,7 @@ export interface CoercedRecord {
 type Json = Record<string, unknown>
 type Findings = Pick<CoercedRecord, 'issues' | 'drift'>
 
-/** Lossless casts that DuckDB does not make by itself. */
+/** Applies lossless casts that DuckDB does not make by itself. */
 function cast(field: Field, value: unknown): unknown {
   if (field.kind !== 'scalar' || typeof value !== 'string') return undefined
   const trimmed = value.trim()
@@ -110,7 +110,7 @@ function coerceId(id: unknown): unknown {
   return /^-?\d+$/.test(id.text) || Number.isSafeInteger(Number(id.text)) ? id : id.text
 }
 
-/** Coerces one record. Null where it is not an object or has no usable id: such a record can only be quarantined. */
+/** Coerces one record. Null if it is not an object or has no usable id, so that it can only be quarantined. */
 export function coerceRecord(
   type: RecordType,
   element: unknown,

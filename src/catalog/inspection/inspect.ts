@@ -9,17 +9,17 @@ import { isCount, isExact, mayHoldUnread, numberIn, type UnreadValue, unreadValu
 export interface PageNotes {
   /** Undeclared paths: the number of occurrences, and the JSON type of the first one. */
   unknown: Record<string, { count: number; seen: string }>
-  /** Values of a wrong type: the file must take the tolerant path. */
+  /** Values of a wrong type, which require the tolerant path. */
   mismatched: Record<string, { count: number; declared: string; seen: string }>
-  /** Values that are staged as they are, and are NULL in the column that expects a time or a count. */
+  /** Values that are staged unchanged, and are NULL in a column for a time or a count. */
   unread: (UnreadValue & { count: number })[]
-  /** Raw paths of keys that cannot be columns of the stage: the file must take the tolerant path. Not safe to show. */
+  /** Raw paths of keys that cannot be columns of the stage, which require the tolerant path. Not safe to show. */
   awkward: string[]
   /** Secrets that were removed before the page landed, by path. */
   removed?: Readonly<Record<string, number>>
 }
 
-/** Maximum of undeclared paths of a page that become columns of the stage. A page with more has data as keys and takes the tolerant path. */
+/** Maximum number of a page's undeclared paths that become columns of the stage. A page with more takes the tolerant path. */
 const MAX_UNKNOWN_PATHS = 200
 
 export const jsonType = (value: unknown): string => {
@@ -54,7 +54,7 @@ function scalarFits(type: Scalar['type'], value: unknown): boolean {
   }
 }
 
-/** True if a value may be staged as the field declares it; null and absent are both NULL. */
+/** True if a value may be staged as the field declares it; null and missing values are both NULL. */
 export function fits(field: Field, value: unknown): boolean {
   if (value === null || value === undefined) return true
   switch (field.kind) {
@@ -117,7 +117,7 @@ const clashes = (paths: readonly string[], path: string): boolean => {
   return paths.some(other => other !== path && other.toLowerCase() === lower)
 }
 
-/** Compiles the check of one field; the check is called only with values that are neither null nor absent. */
+/** Compiles the check of one field, which is called only with values that are neither null nor missing. */
 function compileField(field: Field, path: string): (value: unknown, notes: PageNotes) => void {
   if (field.kind === 'scalar') {
     const { type } = field
@@ -162,7 +162,7 @@ function compile(fields: Fields, prefix: string): Walk {
 
 type Inspect = (records: readonly unknown[]) => PageNotes
 
-// No prototype: a key of the record may be called `constructor`.
+// Returns an object without prototype, since a key of the record may be called `constructor`.
 const bare = <T>(): Record<string, T> => Object.create(null) as Record<string, T>
 
 export const emptyNotes = (): PageNotes => ({
@@ -198,7 +198,7 @@ export function hasId(record: RecordType, element: Record<string, unknown>): boo
   return (typeof id === 'string' && id !== '') || typeof id === 'number' || id instanceof ExactNumber
 }
 
-/** True if a page's records cannot be staged as they are. */
+/** True if a page's records cannot be staged as landed. */
 export const needsCoercion = (notes: PageNotes): boolean =>
   notes.awkward.length > 0 || Object.keys(notes.mismatched).length > 0
 

@@ -1,6 +1,6 @@
-// Fields that the catalog does not declare. Inspection notes their paths; a batch of files is read with these paths added to its schema as
-// JSON, and their values are stored in `extra`, nested as sent. Bookkeeping and messages show a declared key, which is a field name; any other
-// key may be data, as in a map keyed by email address, and is shown only if it looks like a field name.
+// Fields that the catalog does not declare. Inspection notes their paths; a batch of files is read with these paths added to its
+// schema as JSON, and their values are stored in `extra`, nested as sent. Bookkeeping and messages show a declared key, which is
+// a field name. Any other key may be data, as in a map keyed by email address, and is shown only if it looks like a field name.
 import { quoteName, quoteText } from '../layout.ts'
 import type { Fields } from '../shape.ts'
 
@@ -9,7 +9,7 @@ export interface UnknownTree {
   [segment: string]: UnknownTree | null
 }
 
-/** In a path, the step from a list to its elements. */
+/** Step from a list to its elements in a path. */
 export const ELEMENT = '[]'
 
 /** True for a key that may become a column of the stage. Any other key (dots, quotes, the reserved prefix `__`, …) needs the tolerant path. */
@@ -17,7 +17,7 @@ export const isPlainKey = (key: string): boolean => key.length <= 128 && /^(?!__
 
 /** Builds the tree of the dotted paths that inspection noted. */
 export function unknownTree(paths: Iterable<string>): UnknownTree {
-  // Without a prototype, because a segment may be named `constructor`.
+  // No prototype, because a segment may be named `constructor`.
   const root: UnknownTree = Object.create(null)
   for (const path of paths) {
     const segments = path.replaceAll(ELEMENT, `.${ELEMENT}`).split('.')
@@ -51,8 +51,8 @@ export function subtree(tree: UnknownTree | null | undefined, segment: string): 
 }
 
 /**
- * Returns the SQL of the JSON object with the tree's values below `sql`; NULL if there are none. The object is
- * joined from strings, because `concat_ws` skips absent values, which `json_object` would write as nulls.
+ * Returns the SQL of the JSON object with the tree's values below `sql`; NULL if there are none. The object is joined
+ * from strings, because `concat_ws` skips missing values, which `json_object` would write as nulls.
  */
 export function extraSql(tree: UnknownTree | null, sql: string): string {
   const keys = Object.keys(tree ?? {}).sort(inExtra)
@@ -66,7 +66,7 @@ export function extraSql(tree: UnknownTree | null, sql: string): string {
   return `('{' || nullif(concat_ws(',', ${parts.join(', ')}), '') || '}')::JSON`
 }
 
-/** Shown in place of a key that may be personal data. */
+/** Placeholder for a key that may be personal data. */
 export const ANY_KEY = '*'
 
 /** True for a plain name. False for addresses, sentences, and keys with five digits in a row, which may be a phone number or an id. */
@@ -76,7 +76,7 @@ export const safeKey = (key: string): string => (isFieldName(key) ? key : ANY_KE
 
 /**
  * Returns the path of `keys` (`[]` for an element): declared keys, then the first undeclared one if it is safe, and
- * nothing below it. Below a field that may hold any JSON, all keys are data.
+ * nothing below it. Below a field that may contain any JSON, all keys are data.
  */
 export function safePath(fields: Fields, keys: readonly string[]): string {
   const [key, ...below] = keys

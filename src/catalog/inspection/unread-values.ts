@@ -1,4 +1,4 @@
-// Values that hold no readable time or no count where one is expected, such as 0 (the vendor's "never"), `next Monday`, the 30th of February,
+// Values without a readable time or count where one is expected, such as 0 (the vendor's "never"), `next Monday`, the 30th of February,
 // or half a message in an element of unknown shape. They are NULL as a time or a count, and are data issues; texts are kept as sent.
 
 import { isMoment } from '../../core/time.ts'
@@ -6,7 +6,7 @@ import { ExactNumber } from '../../json/exact-json.ts'
 import type { Lift, Scalar } from '../shape.ts'
 import { ANY_KEY, ELEMENT } from './unknown-fields.ts'
 
-/** Names of times that cannot be read in `_issues`. */
+/** Names of unreadable times in `_issues`. */
 const ZERO_TIME = 'time is zero'
 const UNREAD_TIME = 'no time that can be read'
 
@@ -22,7 +22,7 @@ const CHECKED: readonly Lift['type'][] = ['time', 'count']
 const liftsOf = (field: Scalar): readonly Lift[] =>
   (field.unnest?.lift ?? []).filter(({ type }) => CHECKED.includes(type))
 
-/** True for a field that may hold a time, itself or in its elements, or counts in its elements. */
+/** True for a field that may contain a time, itself or in its elements, or counts in its elements. */
 export const mayHoldUnread = (field: Scalar): boolean =>
   field.type === 'time' || field.type === 'moment' || liftsOf(field).length > 0
 
@@ -48,7 +48,7 @@ function elementsOf(
   return { within: `${path}.${ANY_KEY}`, elements: isEntries ? Object.values(value) : [] }
 }
 
-/** The unreadable times and counts in a value of this field. `path`: the field's path. */
+/** Returns the unreadable times and counts in a value of this field. `path`: the field's path. */
 export function unreadValues(field: Scalar, value: unknown, path: string): UnreadValue[] {
   if (field.type === 'time')
     return numberIn(value) === 0 ? [{ path, issue: ZERO_TIME, declared: 'time', seen: seenAs(value) }] : []
@@ -72,7 +72,7 @@ export function unreadValues(field: Scalar, value: unknown, path: string): Unrea
   return unread
 }
 
-/** JSON's syntax of a number, in which DuckDB reads numbers from texts too; `007` does not match. */
+/** Matches JSON's syntax of a number, in which DuckDB reads numbers from texts too; `007` does not match. */
 const NUMERIC = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 const INTEGER = /^-?\d+$/
 

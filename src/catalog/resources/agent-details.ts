@@ -1,5 +1,5 @@
-// What only the record as a whole, or the listing around it, tells about an agent: its settings as keys and values, its tools with their names,
-// its tags, and whether it is starred.
+// Details of an agent that only the whole record, or the listing around it, shows: its settings as keys and values, its
+// tools with their names, its tags, and its star.
 import { ExactNumber, writeExactly } from '../../json/exact-json.ts'
 import { isObject, isScalar } from '../inspection/inspect.ts'
 import { isExact, numberIn } from '../inspection/unread-values.ts'
@@ -15,7 +15,7 @@ export function starredIdsIn(body: unknown): string[] | null {
   return Array.isArray(list) ? list.flatMap(entry => (isObject(entry) && idOf(entry.ID)) || []) : null
 }
 
-/** The id of an agent's record. */
+/** Returns the id of an agent's record. */
 export const agentIdOf = (record: unknown): string | null => (isObject(record) ? idOf(record.ID) : null)
 
 type Sent = Readonly<Record<string, unknown>>
@@ -36,7 +36,7 @@ function scalarIn(element: unknown, keys: readonly string[]): string | null {
   return key === undefined ? null : asText((element as Sent)[key])
 }
 
-/** Objects whose members are settings: `vg_UIEngineConfig`, `vgOptions`, `nodesSettings`. Others, such as `kbTagsDataMap`, are keyed by data. */
+/** True for objects whose members are settings, such as `vgOptions`. Others, such as `kbTagsDataMap`, are keyed by data. */
 const holdsSettings = (key: string): boolean => /^vg_|(?:Options|Settings|Config)$/.test(key)
 
 /** Returns the settings in a value: each scalar and each list below it, by its path. */
@@ -46,7 +46,7 @@ function settingsIn(value: unknown, path: string): [string, unknown][] {
   return Object.entries(value).flatMap(([key, inner]) => settingsIn(inner, `${path}.${key}`))
 }
 
-/** Settings without a column. A path that occurs twice has the later value, as a key has. */
+/** Returns the settings without a column. Of duplicate paths the later value counts, as for keys. */
 function settingsOf(sent: Sent, declared: Fields): Record<string, unknown>[] {
   const found = Object.entries(sent)
     .filter(([key, value]) => !Object.hasOwn(declared, key) && (isScalar(value) || holdsSettings(key)))
@@ -60,7 +60,7 @@ function settingsOf(sent: Sent, declared: Fields): Record<string, unknown>[] {
 
 const ID_KEYS = ['id', 'toolId', 'ID']
 
-/** Returns the assigned tools, then those that the record holds without assigning them. */
+/** Returns the assigned tools, then those that the record contains without assigning them. */
 function toolsOf({ assignedToolsIds, tools }: Sent): Record<string, unknown>[] {
   const held = new Map(
     listIn(tools).flatMap((tool): [string, string | null][] => {
@@ -88,7 +88,7 @@ function tagsOf({ kbTags, convoTags, marketplace }: Sent): Record<string, unknow
   )
 }
 
-/** The list of starred agents decides; an agent that it lacks, or of which no list is known, is as its own field says. */
+/** True if the list of starred agents contains the agent. If it does not, or is unknown, the agent's own field decides. */
 function isStarred(sent: Sent, { list, starredIds }: Parameters<Computed['from']>[1]): boolean | null {
   if (list === STARRED_LIST || starredIds?.has(agentIdOf(sent) ?? '')) return true
   const own = isScalar(sent.starred) ? asText(sent.starred).trim().toLowerCase() : null

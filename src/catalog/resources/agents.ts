@@ -1,6 +1,6 @@
-// Agents (sections 2.12 and 4.16). The declared fields are identity, status, limits, voice, nodes, the marketplace and the switches that reports
-// use; others go to `extra`, and settings among them also to `agent_settings`. The document states no types inside of groups, so a value of
-// another shape is expected: it goes to `extra`.
+// Agents (sections 2.12 and 4.16). The declared fields are identity, status, limits, voice, nodes, the marketplace and
+// the switches that reports use; others go to `extra`, and settings among them also to `agent_settings`. The document
+// states no types inside groups, so a value of another shape is expected and goes to `extra`.
 import {
   any,
   boolean,
@@ -192,7 +192,7 @@ export const AGENTS = {
   path: '/v3/agents/search',
   parent: null,
   paging: ({ workspaceId, page, limit }) => ({ workspaceId, page, limit, sortBy: 'firstCreated' }),
-  // The vendor may return starred agents only in the second list, on every page or on the first page only.
+  // The vendor may return starred agents only in the second list, on every page or only on the first.
   envelope: ['agents', STARRED_LIST],
   freshness: 'every sync',
   record: agent,
@@ -205,7 +205,7 @@ export const AGENTS = {
     'SECRET_API_KEY',
     'vapiConfig.privateKey',
   ],
-  // A list may be short, empty or of two states: only the answer to an agent's own export shows that it is gone.
+  // A list may be short, empty or inconsistent: only the answer to an agent's own export shows that it is gone.
   absence: 'not found',
   landedAs: 'agents',
 } as const satisfies Resource

@@ -60,7 +60,7 @@ export const AUDIT_LOG = {
   envelope: ['entries'],
   freshness: { everyMs: DAY, changedAt: ['_changed_at', 'last_modified'] },
   record: auditEntry,
-  // None at a path of their own: `redaction.ts` removes `oldValue` and `newValue` of variables, tool fields, headers and fields named as secrets.
+  // None at fixed paths: `redaction.ts` removes `oldValue` and `newValue` of variables, tool fields, headers and fields named as secrets.
   secrets: [],
   // Entries that the vendor drops from its log remain.
   absence: 'never',

@@ -1,5 +1,5 @@
-// Pages of web-crawler jobs (sections 2.9 and 4.10). No endpoint lists jobs or pages: their ids come from the configuration. A page never
-// changes after its job; texts of pages are large and are kept on request only, their size and digest always.
+// Pages of web-crawler jobs (sections 2.9 and 4.10). No endpoint lists jobs or pages, so their ids come from the configuration.
+// A page never changes after its job. Texts of pages are large and are kept only on request, but their size and digest always.
 import { createHash } from 'node:crypto'
 import { DAY } from '../../core/time.ts'
 import { isObject } from '../inspection/inspect.ts'
@@ -13,7 +13,7 @@ const crawlerPage: RecordType = {
   name: 'crawler page',
   table: 'crawler_pages',
   about: 'One row for each configured page of a web-crawler job, as it was last returned',
-  // Nothing says that ids of pages are unique across jobs.
+  // The document does not say that ids of pages are unique across jobs.
   id: { key: KEY, column: 'page_key' },
   fields: {
     [KEY]: text('Ids of the job and the page', { column: 'page_key' }),
@@ -67,7 +67,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const BODIES = ['markdown', 'html'] as const
 
-/** Size and digest of the texts of a page. */
+/** Returns size and digest of the texts of a page. */
 const measured = (response: Json): Json =>
   Object.fromEntries(
     BODIES.flatMap(name => {

@@ -1,5 +1,5 @@
-// Custom metrics of an agent (sections 2.3 and 4.7). No endpoint lists them: their ids come from metrics of conversations and from the
-// configuration, so many requests may end in a 404.
+// Custom metrics of an agent (sections 2.3 and 4.7). No endpoint lists them, so their ids come from metrics of
+// conversations and from the configuration, and many requests may end in a 404.
 import { DAY } from '../../core/time.ts'
 import type { RecordType } from '../shape.ts'
 import { boolean, text, texts, time } from '../shape.ts'

@@ -10,66 +10,66 @@ export interface PageRequest {
   workspaceId: string
   /** Counts from 1. */
   page: number
-  /** Records a page. */
+  /** Number of records per page. */
   limit: number
-  /** Where a listing without numbered pages continues; absent for its first page. */
+  /** Position at which a listing without numbered pages continues; omitted for its first page. */
   cursor?: number
 }
 
 export interface Resource {
   /** Folder of the resource's pages in the landing, and the resource's name in the column `stream` of `_loads` and `_requests`. */
   stream: string
-  /** Kind of answer, as error messages name it. */
+  /** Kind of answer in error messages. */
   answer: string
   /** Path of the request. `{workspaceId}` stands for the workspace, each other placeholder for one of the ids to request. */
   path: `/v3/${string}`
   /** Stream of the parent resource, if the id in the path is the parent's. */
   parent: string | null
   /**
-   * `record`: the answer is one record. `list`: it is a complete list. A function: the parameters of one page of a listing; the API
-   * document shows none, so after a 400 the request is repeated without them.
+   * `record`: the answer is one record. `list`: it is a complete list. A function returns the parameters of one page of
+   * a listing; the API document shows none, so after a 400 the request is repeated without them.
    */
   paging: 'record' | 'list' | ((page: PageRequest) => Readonly<Record<string, string | number>>)
-  /** Records a page. Default: 100. */
+  /** Number of records per page. Default: 100. */
   pageLimit?: number
-  /** The API document says that `total` counts all entries, so a listing ends with the page that reaches it. */
+  /** True if the API document says that `total` counts all entries, so that a listing ends with the page that reaches it. */
   isTotalExact?: true
   /**
-   * Completes an answer, without secrets, before it lands: adds keys where the API has none, and ids of the request. Never throws; an answer
-   * of another shape is returned as it is.
+   * Completes an answer, without secrets, before it lands: adds keys where the API has none, and ids of the request.
+   * Never throws, and returns an answer of another shape unchanged.
    */
   prepare?: (answer: unknown, ids: readonly string[]) => unknown
-  /** Who answered for entries of a list, in the column `listedBy`; null if the answer does not say. */
+  /** Returns who answered for entries of a list, in the column `listedBy`; null if the answer does not say. */
   answeredBy?: (answer: unknown) => string[] | null
-  /** The column that names the list of a row, where one answer holds several: a row is missing only if `answeredBy` contains its value. */
+  /** The column that names the list of a row, if one answer contains several: a row is missing only if `answeredBy` contains its value. */
   listedBy?: string
-  /** Stream of the resource whose answers hold these records, too: it has no request of its own. */
+  /** Stream of the resource whose answers contain these records, too, so that they need no separate request. */
   landedWith?: string
-  /** Keys of the body that hold records. If there are several, at least one must be present, and the records of all are taken. */
+  /** Keys of the body that contain records. If there are several, at least one must be present, and the records of all are used. */
   envelope: readonly [string, ...string[]]
   freshness: Freshness
   record: RecordType
   /** Paths of secrets in the record, for the data dictionary. `redaction.ts` has its own rules; a test checks that they remove these secrets. */
   secrets?: readonly string[]
   /**
-   * The evidence that a record is gone: a 404 for its id, or a complete list that lacks it (the list of its parent, if it has one); `never`:
-   * none.
+   * The evidence that a record is gone: a 404 for its id, or a complete list that lacks it (its parent's list, if it
+   * has a parent); `never` if there is none.
    */
   absence: 'not found' | 'not listed' | 'never'
-  /** Sources of the ids to request; absent: the parent's table. */
+  /** Sources of the ids to request; default: the parent's table. */
   ids?: IdSources
-  /** Names landed pages: `<time>-<landedAs>-<id in the path>`. */
+  /** Part of the names of landed pages: `<time>-<landedAs>-<id in the path>`. */
   landedAs: string
 }
 
 /**
- * `every sync`: requested at the start of every sync, with retries. Otherwise: requested by id at the end of a sync, when loaded rows supply
- * the ids. These requests are not retried, because the next sync makes them again.
+ * `every sync`: requested at the start of every sync, with retries. Otherwise: requested by id at the end of a sync,
+ * when loaded rows supply the ids. These requests are not retried, because the next sync repeats them.
  */
 type Freshness = 'every sync' | ById
 
 interface ById {
-  /** An answer is requested again when it is this old, ms, or earlier when the resource is known to have changed. */
+  /** Age at which an answer is requested again, ms; earlier if the resource is known to have changed. */
   everyMs: number
   /** The same after a 404. Default: `everyMs`. */
   absentEveryMs?: number
@@ -86,7 +86,7 @@ export const isById = <R extends Resource>(resource: R): resource is R & Resourc
 interface IdSources {
   /** Tables that contain such ids, in columns named like the key of the resource's own table. */
   tables: readonly string[]
-  /** Setting of the workspace that lists further ids: ids, or lists of ids by the id before them in the path. */
+  /** Setting of the workspace that lists further ids: ids, or lists of ids by the preceding id in the path. */
   setting: 'organizations' | 'customMetrics' | 'crawlerPages'
 }
 

@@ -33,7 +33,7 @@ export const RESOURCES: readonly DeclaredResource[] = DECLARED
 
 export const STREAMS: readonly Stream[] = ['conversations', ...DECLARED.map(({ stream }) => stream)]
 
-/** Returns the resource whose pages a stream holds; undefined for conversations. */
+/** Returns the resource whose pages a stream contains; undefined for conversations. */
 export const resourceOf = (stream: Stream): DeclaredResource | undefined =>
   RESOURCES.find(resource => resource.stream === stream)
 
@@ -43,18 +43,18 @@ const BY_ID = RESOURCES.filter(isById).filter(({ landedWith }) => landedWith ===
 /** Returns the stream of the resource whose ids are in the path of this one: its parent's, unless its own ids are known. */
 const ownerOf = ({ ids, parent, stream }: DeclaredResource): string => (ids ? stream : (parent ?? stream))
 
-/** Resources whose ids occur in request paths, in the order in which these requests are made. */
+/** Returns the resources whose ids occur in request paths, in the order of these requests. */
 export const requestedIds = (): DeclaredResource[] =>
   [...new Set(BY_ID.map(ownerOf))].flatMap(owner => RESOURCES.filter(({ stream }) => stream === owner))
 
-/** Resources that are requested by an id of this one: itself, where its own id is in its path, then its children. */
+/** Returns the resources that are requested by an id of this one: itself, if its own id is in its path, then its children. */
 export const requestedBy = ({ stream }: DeclaredResource): (DeclaredResource & ResourceById)[] =>
   BY_ID.filter(resource => ownerOf(resource) === stream)
 
 /** Returns the number of ids in the path of a request for the resource. */
 export const idsInPath = ({ path }: DeclaredResource): number => path.match(/\{(?!workspaceId)\w+\}/g)?.length ?? 0
 
-/** Resources that are listed for each id of this one. */
+/** Returns the resources that are listed for each id of this one. */
 export const childrenOf = ({ stream }: DeclaredResource): DeclaredResource[] =>
   RESOURCES.filter(({ parent }) => parent === stream)
 
@@ -71,5 +71,5 @@ export const RECORD_OF: Readonly<Record<Stream, RecordType>> = {
 export const resourceOfRecord = (type: RecordType): DeclaredResource | undefined =>
   RESOURCES.find(({ record }) => record === type)
 
-/** Keys of a page's body that hold its records: lists, or one record. */
+/** Returns the keys of a page's body that contain its records: lists, or one record. */
 export const envelopeOf = (record: RecordType): readonly string[] => resourceOfRecord(record)?.envelope ?? ['data']

@@ -3,7 +3,7 @@ import { DAY } from '../../core/time.ts'
 import { any, boolean, moment, objects, type RecordType, text, texts } from '../shape.ts'
 import type { Resource } from './resource.ts'
 
-/** Variables and fields of tools share one shape (section 2.2), of which key and values differ. */
+/** Facts that variables and fields of tools share (section 2.2); only key and values differ. */
 const VARIABLE_FACTS = {
   required: boolean('Required'),
   reusable: boolean('Reusable'),
@@ -74,7 +74,7 @@ const variable: RecordType = {
   name: 'variable',
   table: 'variables',
   about: 'One row for each variable of an agent, as the latest list returned it',
-  // Keys are unique within an agent; nothing says that ids are unique across agents.
+  // Keys are unique within an agent; the document does not say that ids are unique across agents.
   id: { key: 'id', column: 'variable_id' },
   perAgent: true,
   fields: {

@@ -13,7 +13,7 @@ const voice: RecordType = {
   name: 'voice',
   table: 'voices',
   about: 'One row for each voice of a provider, as the latest list returned it',
-  // Nothing says that ids are unique across providers.
+  // The document does not say that ids are unique across providers.
   id: { key: KEY, column: 'voice_key' },
   fields: {
     [KEY]: text('Provider and id of the voice', { column: 'voice_key' }),
@@ -81,7 +81,7 @@ export function failedProviders(answer: unknown): Map<string, string | null> {
   )
 }
 
-/** Returns the providers that answered; null if the answer names none that it asked. */
+/** Returns the providers that answered; null if the answer does not name the requested ones. */
 export function answeredProviders(answer: unknown): string[] | null {
   const queried = texts(((answer ?? {}) as VoicesAnswer).providersQueried)
   const failed = failedProviders(answer)

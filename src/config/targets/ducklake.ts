@@ -19,13 +19,13 @@ import { duration } from '../values.ts'
 export interface LakeTarget extends EveryTarget {
   type: 'ducklake'
   catalog: PostgresPlace
-  /** The folder of the data files, absolute, or `s3://bucket/prefix`. */
+  /** Absolute folder of the data files, or `s3://bucket/prefix`. */
   data: string
-  /** Null: the data are in a folder. */
+  /** Null if the data is in a folder. */
   s3: S3Place | null
-  /** For how long earlier versions can be read. */
+  /** Time for which earlier versions can be read. */
   keepVersionsMs: number
-  /** For how long files stay that no version has any more, for readers that began before. */
+  /** Time for which files without a version stay, for readers that began before. */
   keepFilesMs: number
 }
 

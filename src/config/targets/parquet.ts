@@ -8,11 +8,11 @@ export type PartitionColumn = 'agent' | 'month'
 
 export interface ParquetTarget extends EveryTarget {
   type: 'parquet'
-  /** The folder, absolute, or `s3://bucket/prefix`. */
+  /** Absolute folder, or `s3://bucket/prefix`. */
   path: string
-  /** Null: the path is a folder. */
+  /** Null if the path is a folder. */
   s3: S3Place | null
-  /** The levels of folders of tables with a time column. */
+  /** Levels of folders for tables with a time column. */
   partitionBy: readonly PartitionColumn[]
 }
 

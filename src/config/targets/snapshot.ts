@@ -18,9 +18,9 @@ import { databasePath } from '../values.ts'
 
 export interface SnapshotTarget extends SearchableTarget {
   type: 'snapshot'
-  /** The file, absolute. */
+  /** Absolute path of the file. */
   path: string
-  /** Compresses long texts, which DuckDB 1.1 cannot read. */
+  /** Compresses long texts in a format that DuckDB 1.1 cannot read. */
   compress?: true
 }
 

@@ -47,7 +47,7 @@ async function tablesOf({ database, catalogTable }: Lake): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Returns the watermark; null: the lake must be filled. */
+/** Returns the watermark; null if the lake must be filled. */
 async function storedWatermark(lake: Lake): Promise<TargetWatermark | null> {
   const isFilled = (await tablesOf(lake)).includes(WATERMARK_TABLE)
   return isFilled ? readStoredWatermark(lake.database, WATERMARK) : null
