@@ -9,8 +9,6 @@ export interface BenchOptions {
   rows: number
   /** Simulated days; null: as many as the bench's figures are for. */
   days: number | null
-  /** The host of the syncs. */
-  on: 'embedded' | 'temporal'
   /** Where a bench keeps the warehouse that it builds, for later runs; null: it is removed. */
   home: string | null
   /** Settings of a workspace that replace the defaults, as JSON. */

@@ -32,7 +32,6 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string' },
     rows: { type: 'string' },
     days: { type: 'string' },
-    on: { type: 'string' },
     home: { type: 'string' },
     settings: { type: 'string' },
   },
@@ -48,7 +47,7 @@ const positive = (name: string, text: string | undefined, fallback: number): num
 const bench = BENCHES[positionals[0] as keyof typeof BENCHES]
 if (!bench || positionals.length !== 1) {
   console.error(
-    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--days 14] [--on temporal] [--home FOLDER] [--settings '{"refreshOn":"message"}']\nbenches: ${Object.keys(BENCHES).join(', ')}`,
+    `usage: npm run bench -- NAME [--records 20000] [--rounds 3] [--agents 3] [--kills 500] [--seed 1] [--rows 1000000] [--days 14] [--home FOLDER] [--settings '{"refreshOn":"message"}']\nbenches: ${Object.keys(BENCHES).join(', ')}`,
   )
   process.exit(2)
 }
@@ -57,8 +56,7 @@ const result = await bench({
   records: positive('records', values.records, 20_000),
   rounds: positive('rounds', values.rounds, 3),
   agents: positive('agents', values.agents, 3),
-  kills: positive('kills', values.kills, values.on === 'temporal' ? 30 : 500),
-  on: values.on === 'temporal' ? 'temporal' : 'embedded',
+  kills: positive('kills', values.kills, 500),
   seed: positive('seed', values.seed, 1),
   rows: positive('rows', values.rows, 1_000_000),
   days: values.days === undefined ? null : positive('days', values.days, 1),

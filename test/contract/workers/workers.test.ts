@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000
 /** Less than a sync needs, so that several workers use it up together. */
 const RATE = { requests: 30, ms: 4_000 }
 
-const KILLS = rounds('TEMPORAL_KILLS', { usual: 3, deep: 40 })
+const KILLS = rounds('TEMPORAL_KILLS', { usual: 0, deep: 40 })
 /** With this seed, the first victims are an export worker, the warehouse worker and the server. */
 const SEED = 4
 
@@ -152,12 +152,12 @@ describeWithTemporal('workers', ({ place, command }) => {
     expect(await repeatedRequests(there)).toBe(0)
   })
 
-  it.runIf(isDeep)(
+  it.runIf(KILLS > 0)(
     'that are killed at random points, with their server, lose and duplicate nothing, and repeat only requests in flight',
     { timeout: 600_000 + KILLS * 40_000 },
     async () => {
       const { maxRebilledPerKill, ...report } = await killOnTemporal({ command, kills: KILLS, seed: SEED })
-      expect(report).toMatchObject({ kills: KILLS, lost: 0, doubled: 0, exportedTwice: 0 })
+      expect(report).toEqual({ lost: 0, doubled: 0, exportedTwice: 0 })
       // A kill may interrupt one request of each window loop.
       expect(maxRebilledPerKill).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
     },

@@ -18,7 +18,7 @@ import { type App, newRunId } from '../../../app.ts'
 import { systemClock } from '../../../clock.ts'
 import type { Config } from '../../../config.ts'
 import type { ConvohouseError } from '../../../core/errors.ts'
-import { durationText, SECOND } from '../../../core/time.ts'
+import { durationText } from '../../../core/time.ts'
 import { holderOf } from '../../../steps/export/lease-recovery.ts'
 import { publicationText, type RunningPublishing } from '../../publishing.ts'
 import { workflowCode } from '../../workflow-code.ts'
@@ -206,36 +206,25 @@ async function work(holding: OpenWorker): Promise<void> {
   }
 }
 
-/** Two workers that start at the same moment see each other only once both poll. */
-const SECOND_LOOK_MS = 3 * SECOND
-
 /** Runs a worker until `ending.stopping` aborts. @throws TEMPORAL_UNREACHABLE, WAREHOUSE_LOCKED, LANDING_DIFFERS */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { connection, place } = await connectWorker(settings.place)
   const { config, role, holder = role === 'all' ? holderOf(newRunId()) : undefined } = settings
   const refused = new AbortController()
-  const refuse = (error: ConvohouseError) => refused.abort(error)
   const contexts = openWorkspaceContexts({
     config,
     leaseMs: config.temporal.leaseMs,
     ...(holder !== undefined && { holder }),
     // An export worker with another landing ends. If two workers hold warehouses, neither can tell which is wrong.
-    ...(role === 'export' && { refused: refuse }),
+    ...(role === 'export' && { refused: (error: ConvohouseError) => refused.abort(error) }),
   })
   const { stopping, aborted } = settings.ending
   const ending = { stopping: AbortSignal.any([stopping, refused.signal]), aborted }
-  let secondLook: NodeJS.Timeout | undefined
   try {
     const landingId = await openStores(config.home).landing.ensureId()
-    const look = () => expectOneLanding(clientOf({ connection, at: place }), config, landingId)
-    await look()
-    const ready = (at: TemporalPlace) => {
-      if (role !== 'export') secondLook = setTimeout(() => void look().catch(refuse), SECOND_LOOK_MS)
-      settings.ready?.(at)
-    }
-    await work({ ...settings, ending, ready, landingId, connection, at: place, contexts })
+    await expectOneLanding(clientOf({ connection, at: place }), config, landingId)
+    await work({ ...settings, ending, landingId, connection, at: place, contexts })
   } finally {
-    clearTimeout(secondLook)
     await contexts.close()
     await connection.close()
   }
@@ -248,8 +237,9 @@ const ANNOUNCED = / landing (\S+)$/
 const identityOf = (landingId: string): string => `${process.pid}@${hostname()} landing ${landingId}`
 
 /**
- * Refuses a worker if another one holds the warehouse of another landing. If the server does not list pollers, this
- * check is skipped, and leases and loads are refused one by one. @throws LANDING_DIFFERS
+ * Refuses a worker if another one holds the warehouse of another landing. Where it cannot see the other one, which
+ * starts at the same moment or which the server does not list, leases and loads are refused one by one.
+ * @throws LANDING_DIFFERS
  */
 async function expectOneLanding(
   client: Pick<Client, 'workflowService' | 'options'>,
