@@ -98,15 +98,16 @@ const endsWith = async (exitCode: number, { running }: CrashScene): Promise<void
 describe('the process that holds the warehouse', () => {
   it('delays no webhook, no sync and no loading for slow queries, and is restarted after a crash, in `up` without Temporal: webhooks are accepted meanwhile, and nothing is lost', async () => {
     // Slow answers, so that the queries begin before the first round has ended.
-    const scene = await startScene(await withoutTemporal(), ['up', '--every', '10s'], 600)
+    const scene = await startScene(await withoutTemporal(), ['up', '--every', '10s'], 400)
     const { home } = scene
     const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 20 })
     const load = sender.run(await port(scene))
     await answers(scene)
     let over = 0
-    // More queries than the process runs at a time; each client gets an error when it crashes.
+    // More queries than the four that run at a time. Those that wait are refused after a while; the clients of the four get an error
+    // when the process crashes.
     const slow = Array.from({ length: 20 }, () =>
-      queryHolder({ home, sql: "SELECT sleep_ms(60000), 'private'", timeoutMs: 60_000 })
+      queryHolder({ home, sql: "SELECT sleep_ms(600000), 'private'", timeoutMs: 600_000 })
         .catch((error: ConvohouseError) => error)
         .finally(() => {
           over += 1
@@ -124,8 +125,8 @@ describe('the process that holds the warehouse', () => {
     const { drained } = spoolFolders(home, 'ws_demo')
     await until(async () => (await readdir(drained).catch(() => []))[0])
     await scene.running.said('next round at')
-    // All slow queries were still running, so none of them had freed a thread for this work.
-    expect(over).toBe(0)
+    // Four slow queries are still running, so none of them had freed a thread for this work.
+    expect(over).toBeLessThanOrEqual(slow.length - 4)
 
     const before = sender.acknowledged.size
     process.kill(await scene.holder(), 'SIGSEGV')
