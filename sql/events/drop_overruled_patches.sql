@@ -1,5 +1,5 @@
--- Deletes the patches that the full record of a conversation in `patched_keys` overrules. Patches of `channel` stay: only events carry a
--- channel, so no full record replaces it.
+-- Deletes the patches that the full record of a conversation in `patched_keys` overrides. Patches of `channel` stay,
+-- since only events carry a channel and no full record replaces it.
 DELETE FROM conversation_patches AS p USING conversations c
 WHERE p.workspace_id = $workspace AND c.workspace_id = p.workspace_id AND c.agent_id = p.agent_id AND c.conversation_id = p.conversation_id
   AND (c.agent_id, c.conversation_id) IN (SELECT agent_id, conversation_id FROM patched_keys)

@@ -1,6 +1,6 @@
--- Of `all_patches`, stores those that may still win their key: the one with the newest last change, the freshest one, and the newest one
--- without a last change. Last changes decide only where every patch of the key has one, so the next patch may make any of the three the
--- winner.
+-- Stores the patches of `all_patches` that may still win their key: the one with the newest last change, the freshest
+-- one, and the newest one without a last change. Last changes decide only if every patch of the key has one, so the
+-- next patch may make any of the three the winner.
 WITH ranked AS (
   SELECT *,
     row_number() OVER (PARTITION BY agent_id, conversation_id, key

@@ -1,5 +1,5 @@
--- Marks the conversations of `touched` that events have changed. A conversation is dirty if it changed at or after `_as_of` of its exported
--- copy, or if it was never exported; in that case it is as fresh as its newest event.
+-- Marks the conversations of `touched` that events have changed. A conversation is dirty if it changed at or after
+-- `_as_of` of its exported copy, or if it was never exported. In the latter case it is as fresh as its newest event.
 UPDATE conversations AS c SET
   _changed_at = greatest(c._changed_at, t.changed),
   _dirty_since = CASE WHEN NOT c._complete OR greatest(c._changed_at, t.changed) >= c._as_of THEN greatest(c._changed_at, t.changed) END,

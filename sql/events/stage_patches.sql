@@ -1,4 +1,4 @@
--- The staged patches, one row each, and whether the stored full record of the conversation overrules all of their keys but `channel`.
+-- Stages patches, one row each, with a mark if the conversation's stored full record overrides all of their keys except `channel`.
 CREATE OR REPLACE TEMP TABLE staged_patches AS
 SELECT p.*, coalesce(c._complete AND replaces(c._base_modified, c._as_of, c._fetched_at, p.modified, p.as_of, p.fetched_at), false) AS overruled
 FROM (

@@ -1,6 +1,6 @@
--- The winning patch for each key of the conversations in `patched_keys`: the one with the newest last change where every patch of the key has
--- one, else the freshest. One row for each conversation, with the winning values as one JSON object. Ids are JSON, because the driver drops
--- a byte order mark at the beginning of plain text.
+-- Selects the winning patch for each key of the conversations in `patched_keys`: the one with the newest last change if
+-- every patch of the key has one, else the freshest. Returns one row per conversation, with the winning values as one
+-- JSON object. Ids are JSON, because the driver drops a byte order mark at the beginning of plain text.
 WITH counted AS (
   SELECT *, count(modified) OVER (PARTITION BY agent_id, conversation_id, key) = count(*) OVER (PARTITION BY agent_id, conversation_id, key)
     AS all_dated

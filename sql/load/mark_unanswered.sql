@@ -1,6 +1,6 @@
--- Marks the conversations of `absent` as missing, or as not exportable, since the first absence after they were last returned or
--- fetched. A later verdict of the other kind revokes the mark. A conversation that was requested by id after its last known change
--- is no longer dirty, so it is not requested again.
+-- Marks the conversations of `absent` as missing or not exportable since the first absence after they were last
+-- returned or fetched. A later verdict of the other kind revokes the mark. A conversation that was requested by id
+-- after its last known change is no longer dirty, so it is not requested again.
 UPDATE conversations AS c SET
   _missing_since = m.missing_since,
   _not_exportable_since = m.not_exportable_since,

@@ -6,7 +6,7 @@
 -- Rows of: crm_activities
 -- Joins: assignee_id = dim_people.user_id
 -- Shared: assignee_name
--- Use: what is to be done for contacts, by due day and by person. An activity that does not say whether it is completed is open. Nothing here depends on today:
+-- Use: open tasks for contacts, by due day and by person. An activity that does not say whether it is completed is open. Nothing here depends on today:
 -- overdue are rows with a `due_day` before it. An activity leaves the table when an export or an event reports it as completed.
 -- Example:
 -- SELECT assignee_name, count(*) AS activities, count(*) FILTER (due_day < '2026-11-24') AS overdue
@@ -41,7 +41,7 @@ SELECT
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
   nullif(a.activity_id, '') AS activity_id, nullif(a.type, '') AS activity_type, nullif(a.title, '') AS title, nullif(a.note, '') AS note,
   a.activity_at, a.due_at,
-  -- A date without a time is no moment: in another zone it would be the day before.
+  -- A date without a time is not converted: in another zone it would become the day before.
   CASE WHEN regexp_full_match(trim(a.due_date), '\d{4}-\d{2}-\d{2}') THEN try_cast(trim(a.due_date) AS DATE) ELSE local_day(a.due_at, w.time_zone) END AS due_day,
   coalesce(a.responded, false) AS has_responded, nullif(c.user_name, '') AS contact_name,
   nullif(c.stage, '') AS lead_stage, c.value AS lead_value, coalesce(nullif(upper(trim(c.currency)), ''), 'unknown') AS lead_currency,

@@ -37,7 +37,7 @@ WITH counted AS (
   FROM in_groups('conversations') WHERE coalesce(_complete, false) AND NOT coalesce(is_test, false) AND day IS NOT NULL
 ),
 by_key AS (
-  -- A metric that is gone may have had the key of another one.
+  -- A missing metric may have had the key of another one.
   SELECT workspace_id, agent_id, metric_key, min({is_gone: _missing_since IS NOT NULL, metric_id: metric_id}).metric_id AS metric_id
   FROM custom_metrics WHERE metric_key <> '' GROUP BY ALL
 ),

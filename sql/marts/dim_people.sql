@@ -17,7 +17,7 @@
 --   organizations       BIGINT   none   Organizations that the person is a member of
 --   organization_names  VARCHAR  none   Their names in alphabetical order, separated by commas
 WITH named AS (
-  -- Whom conversations name, as followed with each change (sql/refresh/people_in_conversations.sql).
+  -- People that conversations name, updated after each change (sql/refresh/people_in_conversations.sql).
   SELECT workspace_id, user_id, CASE kind WHEN 'name' THEN text END AS name, CASE kind WHEN 'email' THEN text END AS email, seen_at FROM _people
   UNION ALL
   SELECT workspace_id, assigned_to_user_id, assigned_to_user_name, assigned_to_user_email, _version FROM chat_delegations

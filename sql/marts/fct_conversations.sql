@@ -82,7 +82,7 @@
 WITH base AS (
   SELECT *, coalesce(first_message_ts, ts) AS started_at, contact_email(user_email) AS contact_email FROM scoped('conversations')
 ),
--- An export reports all values, an event those that `reported` names.
+-- An export reports all values, an event only those that `reported` names.
 resolutions_seen AS (
   SELECT workspace_id, agent_id, conversation_id, resolved_at, coalesce(is_resolved, resolved_at IS NOT NULL) AS resolved,
     lag(coalesce(is_resolved, resolved_at IS NOT NULL)) OVER (PARTITION BY workspace_id, agent_id, conversation_id
@@ -98,7 +98,7 @@ resolutions AS (
 observations AS (
   SELECT workspace_id, agent_id, conversation_id, max(observed_at) AS last_observed_at FROM scoped('conversation_observations') GROUP BY ALL
 ),
--- By position: messages may have the same time.
+-- Ordered by position, since messages may have the same time.
 turns AS (
   SELECT workspace_id, agent_id, conversation_id, position, written_at, sender_of(role) AS writer
   FROM scoped('conversation_turns')
@@ -149,7 +149,7 @@ SELECT
   c.complete AND NOT c.test AND c.day IS NOT NULL AS is_counted, c.test AS is_test, c.complete AS is_complete,
   c._missing_since IS NOT NULL AS is_missing, c._dirty_since IS NOT NULL AS is_stale, c._as_of AS as_of, s.last_observed_at,
   c.state, c.end_reason, coalesce(c.language, c.lang) AS language, c.country_code,
-  -- Never an id that two people may have: a number without a country, or a user's id outside of its channel.
+  -- Excludes ids that two people may share: a number without a country, or a user's id outside of its channel.
   coalesce('identity:' || nullif(trim(c.contact_identity_id), ''), 'email:' || c.contact_email,
     'phone:' || contact_phone(c.user_phone), 'phone:' || CASE WHEN c.channel IN ('voice', 'telephony', 'ext') THEN contact_phone(c.user_id) END,
     'user:' || coalesce(nullif(c.channel, ''), 'unknown') || ':' || nullif(trim(c.user_id), '')) AS contact_id,

@@ -63,7 +63,7 @@ by_keys AS (
   LEFT JOIN by_key b ON b.workspace_id = k.workspace_id AND b.organization_id = h.organization_id AND b.team_key = k.team_key
   WHERE k.team_key <> ''
 ),
--- Ids and keys may name the same teams. A key without a known team counts only where no team is named by id.
+-- Ids and keys may name the same teams. A key without a known team counts only if no team is named by id.
 went_to AS (
   SELECT workspace_id, agent_id, conversation_id, position, team_id, coalesce(t.team_label, team_id) AS team_label
   FROM (FROM by_ids UNION SELECT workspace_id, agent_id, conversation_id, position, team_id FROM by_keys WHERE team_id IS NOT NULL)

@@ -35,14 +35,14 @@
 --   responder_id           VARCHAR      staff  That person, where known
 --   responder_name         VARCHAR      staff  Name of that person
 --   wait_seconds           DOUBLE       none   From the begin of the wait to the response
---   wait_business_seconds  DOUBLE       none   Of these, within business hours; all of them where none are configured
---   sla_name               VARCHAR      none   The service level that applied; NULL: none
+--   wait_business_seconds  DOUBLE       none   Part within business hours; all of it if none are configured
+--   sla_name               VARCHAR      none   The service level that applied; NULL for none
 --   sla_seconds            BIGINT       none   Its target
 --   sla_hours              VARCHAR      none   business or calendar: which time counts for the target
 --   deadline_at            TIMESTAMPTZ  none   Until when the wait had to end
 --   is_met                 BOOLEAN      none   It ended by then; NULL while it is open, without a target, and where nobody knows when it ended (`ended_at` is NULL)
 WITH accepted AS (
-  -- Of handoffs that were accepted at the same time the last one.
+  -- The last one of several handoffs that were accepted at the same time.
   SELECT workspace_id, agent_id, conversation_id, accepted_at, arg_max(accepted_by, position) AS accepted_by
   FROM scoped('conversation_handoffs') WHERE accepted_by <> '' AND accepted_at IS NOT NULL GROUP BY ALL
 ),
@@ -52,7 +52,7 @@ turns AS (
     lag(sender_of(role)) OVER (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY position) AS sender_before
   FROM scoped('conversation_turns') WHERE sender_of(role) IS NOT NULL
 ),
--- A contact's messages and the answers to them have the number of their wait.
+-- A contact's messages and their answers get the number of their wait.
 numbered AS (
   SELECT *, count(*) FILTER (sender = 'contact' AND sender_before IS DISTINCT FROM 'contact')
     OVER (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY position) AS wait
@@ -86,7 +86,7 @@ known AS (
     coalesce(w.responded_at, CASE WHEN NOT w.is_answered AND c.is_resolved IS DISTINCT FROM false AND c.resolved_at >= w.started_at THEN c.resolved_at END) AS ended_at
   FROM waits w JOIN scoped('conversations') c USING (workspace_id, agent_id, conversation_id)
 ),
--- The first rule that matches and has a target.
+-- Selects the first rule that matches and has a target.
 chosen AS (
   SELECT k.workspace_id, k.agent_id, k.conversation_id, k.metric, k.position,
     arg_min({name: t.name, seconds: t.target_seconds, is_business: t.is_business}, t.rule) AS sla
@@ -111,7 +111,7 @@ measured AS (
 ),
 limited AS (
   SELECT m.*, CASE WHEN NOT m.is_business THEN make_timestamptz(epoch_us(m.started_at) + sla.seconds * 1000000)
-      -- Later than the last business hours that are stored: unknown.
+      -- Unknown if it lies after the last stored business hours.
       WHEN epoch_us(d.opens_at) + m.due - d.seconds_before * 1000000 <= epoch_us(d.closes_at)
         THEN make_timestamptz(epoch_us(d.opens_at) + m.due - d.seconds_before * 1000000)
     END AS deadline_at

@@ -28,7 +28,7 @@ WITH reported AS (
     unnest(map_entries(token_usage_per_model::MAP(VARCHAR, JSON))) AS entry
   FROM scoped('conversation_observations') WHERE left(token_usage_per_model::VARCHAR, 1) = '{'
 ),
--- The names under which the catalog looks for each value (token_usage_by_model); an object, a list or null is none.
+-- Names under which the catalog looks for each value (token_usage_by_model). Objects, lists and null do not count.
 found AS (
   SELECT * EXCLUDE (entry), entry.key AS model_id,
     list_transform(

@@ -34,7 +34,7 @@
 --   turn_id                 VARCHAR      none     Id of the turn
 --   session_id              VARCHAR      none     Session of the turn
 WITH accepted AS (
-  -- Of handoffs that were accepted at the same time the last one.
+  -- The last one of several handoffs that were accepted at the same time.
   SELECT workspace_id, agent_id, conversation_id, accepted_at, arg_max(accepted_by, position) AS accepted_by
   FROM scoped('conversation_handoffs') WHERE accepted_by <> '' AND accepted_at IS NOT NULL GROUP BY ALL
 ),

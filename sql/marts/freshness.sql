@@ -2,7 +2,7 @@
 -- Grain: workspace_id, agent_id
 -- Refresh: whole
 -- Built from: marts.dim_agents, marts.fct_conversations
--- Use: which agents' data is old, from what is stored alone: compare `newest_observation_at`, with the time of your query. An agent
+-- Use: which agents' data is old, using only stored data: compare `newest_observation_at` with the time of your query. An agent
 -- without new conversations has an old observation although it is read: `as_of` in the table `_publication` of a published copy says when data was
 -- last read.
 -- Example:

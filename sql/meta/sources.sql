@@ -1,18 +1,18 @@
--- Tables that the catalog does not declare and that loading fills. A change that a warehouse of this layout does not have increments LAYOUT in
--- src/warehouse/maintenance/create-tables.ts.
+-- Tables that the catalog does not declare and that loading fills. A change that a warehouse of this layout lacks
+-- increments LAYOUT in src/warehouse/maintenance/create-tables.ts.
 --
--- Times are UTC. No primary keys on tables that grow with the data, because they make an upsert of wide tables seventy times slower:
--- sql/checks test uniqueness instead.
+-- Times are UTC. Tables that grow with the data have no primary keys, because these make an upsert of wide tables
+-- seventy times slower: sql/checks test uniqueness instead.
 
--- One row: which layout this file has.
+-- One row: the layout of this file.
 CREATE TABLE _layout (
   -- Number of the layout. A version of convohouse with another number refuses the file.
   number INTEGER NOT NULL,
-  -- Hash of the columns, views and marts that were last created here: if it is that of this version, none is missing.
+  -- Hash of the columns, views and marts that were last created here. If it equals this version's, none is missing.
   definition VARCHAR NOT NULL
 );
 
--- One row for each window, by its loaded pages.
+-- One row for each window, derived from its loaded pages.
 CREATE TABLE _windows (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
@@ -22,28 +22,28 @@ CREATE TABLE _windows (
   window_name VARCHAR NOT NULL,
   -- head, tail, full, reread, selected, refresh or sample.
   kind VARCHAR NOT NULL,
-  -- First second of `ts` that the window covers. NULL: from the beginning of time, or, with `to_at`, no range.
+  -- First second of `ts` that the window covers. NULL for the beginning of time or, if `to_at` is NULL too, for no range.
   from_at TIMESTAMPTZ,
   -- Last second of `ts` that the window covers.
   to_at TIMESTAMPTZ,
   -- When it was opened.
   opened_at TIMESTAMPTZ NOT NULL,
-  -- It is read to its end.
+  -- True if it was read to its end.
   done BOOLEAN NOT NULL,
-  -- Loaded pages.
+  -- Number of loaded pages.
   pages INTEGER NOT NULL,
-  -- Conversations returned.
+  -- Number of returned conversations.
   returned BIGINT NOT NULL,
-  -- Conversations scanned, including skipped ones.
+  -- Number of scanned conversations, including skipped ones.
   scanned BIGINT NOT NULL,
-  -- Billed sessions.
+  -- Number of billed sessions.
   billed BIGINT NOT NULL,
-  -- The fold of its pages that paging continues from.
+  -- State of paging, folded from its pages.
   progress JSON NOT NULL
 );
 
--- Seconds of `ts` covered by finished windows, by agent: disjoint closed intervals. The table derives from `_windows`, and exists because a
--- workspace that is polled has a million windows a year and a handful of intervals.
+-- Seconds of `ts` covered by finished windows, by agent, as disjoint closed intervals. The table derives from
+-- `_windows`. It exists because a polled workspace has a million windows a year but only a few intervals.
 CREATE TABLE _covered (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
@@ -63,22 +63,22 @@ CREATE TABLE _loads (
   file VARCHAR NOT NULL,
   -- Kind of request, as in `_requests`.
   stream VARCHAR NOT NULL,
-  -- Records in it.
+  -- Number of its records.
   records BIGINT NOT NULL,
-  -- The page's records were coerced, on the tolerant path.
+  -- True if the page's records were coerced, on the tolerant path.
   coerced BOOLEAN NOT NULL,
   -- When it was loaded.
   loaded_at TIMESTAMPTZ NOT NULL
 );
 
--- Folders of the landing of months that are over, all of whose pages are loaded: as long as the folder has not changed since, its
--- names need not be read to find pages that are not loaded yet.
+-- Folders of the landing for past months whose pages are all loaded. While a folder does not change, its names need not
+-- be read to find pages that are not loaded yet.
 CREATE TABLE _folders (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
   -- Key: name of the folder.
   folder VARCHAR NOT NULL,
-  -- When the folder last changed, in nanoseconds, by the file system.
+  -- When the folder last changed according to the file system, in nanoseconds.
   stamp VARCHAR NOT NULL
 );
 
@@ -90,19 +90,19 @@ CREATE TABLE _runs (
   run VARCHAR NOT NULL,
   -- When it started.
   started_at TIMESTAMPTZ NOT NULL,
-  -- When it ended; NULL: it has not.
+  -- When it ended; NULL if it has not.
   ended_at TIMESTAMPTZ,
-  -- How it ended.
+  -- Outcome.
   outcome VARCHAR,
-  -- Requests that it made.
+  -- Number of requests that it made.
   requests BIGINT,
-  -- Sessions that it was billed.
+  -- Number of sessions that it was billed.
   sessions BIGINT,
-  -- Pages that it landed.
+  -- Number of pages that it landed.
   pages BIGINT,
-  -- Conversations that it exported.
+  -- Number of conversations that it exported.
   conversations BIGINT,
-  -- The command that started it, also where the run failed before it had a plan.
+  -- The command that started it, recorded even if the run failed before it had a plan.
   origin VARCHAR,
   -- embedded or temporal.
   host VARCHAR,
@@ -110,21 +110,21 @@ CREATE TABLE _runs (
   pid BIGINT,
   -- When a running sync last reported that it was alive.
   seen_at TIMESTAMPTZ,
-  -- When it was paused; NULL: it is not paused.
+  -- When it was paused; NULL if it is not paused.
   paused_at TIMESTAMPTZ,
-  -- Code of its error; of a run that continues, of its last attempt.
+  -- Code of its error or, if the run continues, of its last attempt's error.
   error_code VARCHAR,
-  -- Why it failed.
+  -- Error message.
   error VARCHAR,
-  -- What to do about it.
+  -- Advice for the user.
   hint VARCHAR,
-  -- Records and events that were quarantined since the run before it.
+  -- Number of records and events that were quarantined since the previous run.
   quarantined BIGINT,
-  -- True where the request was fulfilled. History may still wait for sessions that are reserved for new conversations.
+  -- True if the request was fulfilled. History may still wait for sessions that are reserved for new conversations.
   success BOOLEAN,
-  -- Webhook events that receivers had refused by its end, since their record began: the next run reports later ones.
+  -- Number of webhook events that receivers had refused by its end, since their record began. The next run reports later ones.
   webhooks_refused BIGINT,
-  -- Agents that the run left to a later one, because their requests failed while those of others succeeded: a list of agentId, code and what. NULL: none.
+  -- Agents that the run left to a later one, because their requests failed while others succeeded: a list of agentId, code and what. NULL for none.
   agents_left JSON
 );
 
@@ -150,17 +150,17 @@ CREATE TABLE _requests (
   agent_id VARCHAR,
   -- Window of the page.
   window_name VARCHAR NOT NULL,
-  -- When the request was sent, server's clock.
+  -- When the request was sent, by the server's clock.
   sent_at TIMESTAMPTZ NOT NULL,
   -- From the request to the end of the answer (ms).
   duration_ms BIGINT,
   -- HTTP status.
   status INTEGER NOT NULL,
-  -- Conversations returned.
+  -- Number of returned conversations.
   returned BIGINT,
-  -- Conversations scanned, including skipped ones (`scannedConvoCount`).
+  -- Number of scanned conversations, including skipped ones (`scannedConvoCount`).
   scanned BIGINT,
-  -- Sessions billed (`usage.billableUsedThisRequest`), at least one a conversation; if not reported, those that the records show. NULL for a listing.
+  -- Sessions billed (`usage.billableUsedThisRequest`), at least one per conversation; if not reported, those in the records. NULL for a listing.
   billed_sessions BIGINT,
   -- Length of the body (bytes).
   body_bytes BIGINT,
@@ -170,7 +170,7 @@ CREATE TABLE _requests (
   from_at TIMESTAMPTZ,
   -- Last second of `ts` that the page covers.
   to_at TIMESTAMPTZ,
-  -- Id of the billing in the vendor's log (`usage.logId`); NULL where the vendor reported none.
+  -- Id of the billing in the vendor's log (`usage.logId`); NULL if the vendor reported none.
   log_id VARCHAR,
   -- The vendor's summary of the billing (`usage.summary`).
   usage_summary VARCHAR,
@@ -190,7 +190,7 @@ CREATE TABLE _quota (
   used_sessions BIGINT,
   -- Sessions that the plan includes.
   included_sessions BIGINT,
-  -- Sessions that are left.
+  -- Remaining sessions.
   remaining_sessions BIGINT,
   -- Sessions used beyond the included ones.
   overage_sessions BIGINT,
@@ -198,11 +198,11 @@ CREATE TABLE _quota (
   overage_packs BIGINT,
   -- Requests allowed per hour.
   requests_per_hour BIGINT,
-  -- Requests left in the hour.
+  -- Requests remaining in the hour.
   remaining_requests BIGINT
 );
 
--- Data issues: values that did not fit, by path. Never a value.
+-- Data issues: values that did not fit, by path, without the values.
 CREATE TABLE _issues (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
@@ -210,19 +210,19 @@ CREATE TABLE _issues (
   record VARCHAR NOT NULL,
   -- Key: path in the record.
   path VARCHAR NOT NULL,
-  -- Key: what did not fit.
+  -- Key: the problem.
   issue VARCHAR NOT NULL,
   -- Declared type.
   declared VARCHAR,
-  -- Type that was seen.
+  -- Type of the value.
   seen VARCHAR,
-  -- How often.
+  -- Number of occurrences.
   occurrences BIGINT NOT NULL,
-  -- When first.
+  -- Time of the first one.
   first_seen TIMESTAMPTZ NOT NULL,
-  -- When last.
+  -- Time of the last one.
   last_seen TIMESTAMPTZ NOT NULL,
-  -- A landed file that has it.
+  -- A landed file with an example.
   example_file VARCHAR NOT NULL
 );
 
@@ -234,19 +234,19 @@ CREATE TABLE _drift (
   record VARCHAR NOT NULL,
   -- Key: path in the record.
   path VARCHAR NOT NULL,
-  -- Type that was seen.
+  -- Type of the value.
   seen VARCHAR NOT NULL,
-  -- How often.
+  -- Number of occurrences.
   occurrences BIGINT NOT NULL,
-  -- When first.
+  -- Time of the first one.
   first_seen TIMESTAMPTZ NOT NULL,
-  -- When last.
+  -- Time of the last one.
   last_seen TIMESTAMPTZ NOT NULL,
-  -- A landed file that has it.
+  -- A landed file with an example.
   example_file VARCHAR NOT NULL
 );
 
--- Records that could not be loaded: which file, which element of its page, and why. The landing has the record itself.
+-- Records that could not be loaded, with file, element of its page, and reason. The landing has the record itself.
 CREATE TABLE _quarantine (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
@@ -256,13 +256,13 @@ CREATE TABLE _quarantine (
   file VARCHAR NOT NULL,
   -- Key: position in the page.
   element INTEGER NOT NULL,
-  -- Why it could not be loaded; never a value.
+  -- Reason why it could not be loaded, without values.
   reason VARCHAR NOT NULL,
   -- When it was quarantined.
   quarantined_at TIMESTAMPTZ NOT NULL
 );
 
--- One row for each refresh that no new message caused, under `refreshOn: auto`: what it found decides whether such refreshes are skipped.
+-- One row for each refresh without a new message, under `refreshOn: auto`. The results decide whether such refreshes are skipped.
 CREATE TABLE _measured_refreshes (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
@@ -270,9 +270,9 @@ CREATE TABLE _measured_refreshes (
   agent_id VARCHAR NOT NULL,
   -- Key: conversation id.
   conversation_id VARCHAR NOT NULL,
-  -- Key: when it was requested, server's clock.
+  -- Key: when it was requested, by the server's clock.
   requested_at TIMESTAMPTZ NOT NULL,
-  -- Keys of the API's record whose values differ from those of the export before, apart from keys that nobody analyzes. They include keys that events carry.
+  -- Keys of the API's record whose values differ from the previous export, apart from keys that nobody analyzes. Includes keys that events carry.
   changed VARCHAR[] NOT NULL
 );
 
@@ -281,25 +281,25 @@ CREATE TABLE _measured_refreshes (
 CREATE TABLE _absences (
   -- Workspace id.
   workspace_id VARCHAR NOT NULL,
-  -- Table of what is not there: conversations, agents, organizations or teams.
+  -- Table of the absent record: conversations, agents, organizations or teams.
   record VARCHAR NOT NULL,
-  -- The agent of a conversation, the organization of a team, '' of all others.
+  -- The agent of a conversation, the organization of a team, '' for all others.
   owner VARCHAR NOT NULL,
-  -- NULL: all of that owner that were seen last before `before_at`: a complete listing did not contain them.
+  -- Id of the absent record. NULL for a complete listing: all records of that owner last seen before `before_at` are absent.
   id VARCHAR,
-  -- gone; not exportable; unknown, where an answer does not say which of the two.
+  -- gone; not exportable; unknown, if an answer does not distinguish the two.
   verdict VARCHAR NOT NULL,
-  -- The landed file that says so.
+  -- The landed file with the evidence.
   file VARCHAR NOT NULL,
-  -- Records seen last before this are gone.
+  -- Records last seen before this time are gone.
   before_at TIMESTAMPTZ NOT NULL,
-  -- Records are gone since then.
+  -- Time since when the records are gone.
   since TIMESTAMPTZ NOT NULL,
-  -- Changes before this are settled by it.
+  -- Changes before this time are covered by it.
   as_of TIMESTAMPTZ NOT NULL
 );
 
--- The workspace's configuration at the last load: the reconciliation report needs to know where its days begin.
+-- The workspace's configuration at the last load. The reconciliation report needs its time zone to determine days.
 CREATE TABLE _workspaces (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
@@ -307,7 +307,7 @@ CREATE TABLE _workspaces (
   time_zone VARCHAR NOT NULL
 );
 
--- Parts of a conversation that events carried, newer than its full record: one value for each key.
+-- Parts of a conversation that events carried and that are newer than its full record, one value per key.
 CREATE TABLE conversation_patches (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
@@ -327,7 +327,7 @@ CREATE TABLE conversation_patches (
   fetched_at TIMESTAMPTZ NOT NULL
 );
 
--- One row each time that a conversation was seen: changes and spend by day derive from it, whatever the order of arrival.
+-- One row for each sighting of a conversation. Changes and spend by day derive from it, in any order of arrival.
 CREATE TABLE conversation_observations (
   -- Key: workspace id.
   workspace_id VARCHAR NOT NULL,
@@ -335,19 +335,19 @@ CREATE TABLE conversation_observations (
   agent_id VARCHAR NOT NULL,
   -- Key: conversation id.
   conversation_id VARCHAR NOT NULL,
-  -- When it was seen: the request was sent, or the event happened.
+  -- When it was seen: when the request was sent, or the event happened.
   observed_at TIMESTAMPTZ NOT NULL,
   -- export or webhook.
   source VARCHAR NOT NULL,
-  -- The record's own last change, else `observed_at`: orders the observations.
+  -- The record's own last change, else `observed_at`. It orders the observations.
   version TIMESTAMPTZ NOT NULL,
   -- State.
   state VARCHAR,
   -- Lead stage.
   stage VARCHAR,
-  -- Whom the chat was assigned to (PII: staff).
+  -- Person to whom the chat was assigned (PII: staff).
   chat_assigned_to VARCHAR,
-  -- It was resolved.
+  -- True if it was resolved.
   is_resolved BOOLEAN,
   -- When it was resolved.
   resolved_at TIMESTAMPTZ,
@@ -371,18 +371,18 @@ CREATE TABLE conversation_observations (
   detailed_cost_llm_cost DOUBLE,
   -- Cost of the call so far.
   ext_cost DOUBLE,
-  -- Kind of the window that brought the observation; NULL for an event.
+  -- Kind of the window that supplied the observation; NULL for an event.
   kind VARCHAR,
-  -- The record's own `lastModified`, where it has one: two observations without it cannot be distinguished.
+  -- The record's own `lastModified`, if it has one. Two observations without it cannot be distinguished.
   modified TIMESTAMPTZ,
-  -- The observed columns that an event carried, null values included; NULL: an export, which carries all.
+  -- The observed columns that an event carried, including null values; NULL for an export, which carries all.
   reported VARCHAR[],
-  -- Last message of the conversation, as it was seen: costs are booked on its day.
+  -- Last message of the conversation at that time. Costs are booked on its day.
   last_message_ts TIMESTAMPTZ
 );
 
--- One row. The change log tells consumers what they must apply to their copies. Its epoch is random: within it, the log has every change
--- since `seq` = `trimmed_to`.
+-- One row. The change log tells consumers which changes to apply to their copies. Its epoch is random. Within an epoch,
+-- the log has every change since `seq` = `trimmed_to`.
 CREATE TABLE _change_log (
   -- Id of the epoch.
   epoch VARCHAR NOT NULL,
@@ -401,22 +401,23 @@ CREATE TABLE _changes (
   logged_at TIMESTAMPTZ NOT NULL,
   -- Table of the record; the entry covers its child tables too.
   table_name VARCHAR NOT NULL,
-  -- Values of the table's key columns; of an observation also `observed_at`.
+  -- Values of the table's key columns; for an observation also `observed_at`.
   key VARCHAR[] NOT NULL,
-  -- First day of the UTC month that the row belonged to before the change: of `ts` (conversations), `observed_at` (observations) or `_as_of` (events). NULL: no row, no time, or a table without partitions.
+  -- First day of the UTC month that the row belonged to before the change: of `ts` (conversations), `observed_at` (observations) or `_as_of`
+  -- (events). NULL without row or time, or for a table without partitions.
   partition_before DATE,
   -- insert, update or delete.
   op VARCHAR NOT NULL
 );
 
--- Consumers of the log. Without a row, nothing is logged.
+-- Consumers of the log. Without consumers, nothing is logged.
 CREATE TABLE _consumers (
   -- Key: name of the consumer.
   name VARCHAR NOT NULL,
-  -- It has applied the entries up to this one; later entries are kept for it, for seven days.
+  -- The last entry that it has applied. Later entries are kept for it, for seven days.
   seq BIGINT NOT NULL,
   -- When it was registered.
   registered_at TIMESTAMPTZ NOT NULL,
-  -- When it last reported `seq`; NULL: never.
+  -- When it last reported `seq`; NULL for never.
   acknowledged_at TIMESTAMPTZ
 );

@@ -1,18 +1,18 @@
--- Ranges of `ts` since $since that may hide conversations: those whose newest page skipped more conversations than have become known
--- there by other means. In addition, $others pages of head windows (NULL: all) that hide none, because conversations that enter the
--- mirror late may lie in any range. $seed makes the choice of these repeatable.
+-- Returns ranges of `ts` since $since that may hide conversations: those whose newest page skipped more conversations
+-- than have become known there by other means. In addition, returns $others pages of head windows (NULL for all) that
+-- hide none, because late conversations may lie in any range. $seed makes this choice repeatable.
 WITH reread AS (
   SELECT agent_id, from_at, to_at, opened_at FROM _windows
   WHERE workspace_id = $workspace AND to_at >= $since::TIMESTAMPTZ AND kind IN ('full', 'reread')
 ),
--- Pages whose range no later window has read again, or is reading.
+-- Pages whose range no later window has read again or is reading.
 newest AS (
   SELECT * FROM _requests r
   WHERE workspace_id = $workspace AND to_at >= $since::TIMESTAMPTZ AND NOT EXISTS (
     SELECT 1 FROM reread w WHERE w.agent_id = r.agent_id AND w.opened_at > r.sent_at AND w.to_at >= r.to_at
       AND coalesce(w.from_at <= r.from_at, w.from_at IS NULL))
 ),
--- Conversations that are known only from events or requests by id: no window over a range has returned them.
+-- Conversations known only from events or requests by id, since no window over a range has returned them.
 found_otherwise AS MATERIALIZED (
   SELECT agent_id, ts FROM conversations c
   WHERE workspace_id = $workspace AND ts >= $since::TIMESTAMPTZ AND NOT EXISTS (

@@ -1,5 +1,5 @@
--- Agents that a listing or an event has named and no event has deleted since: whether the newest listing contains them, and when their
--- exports answered 404 since they last answered otherwise.
+-- Returns agents that a listing or an event has named and no later event has deleted: whether the newest listing
+-- contains them, and when their exports answered 404 since they last answered otherwise.
 WITH listing AS (
   SELECT min(sent_at) AS begun FROM _requests WHERE workspace_id = $workspace AND stream = 'agents' AND window_name = (
     SELECT max(window_name) FROM _requests WHERE workspace_id = $workspace AND stream = 'agents' AND contains(window_name, $listing))

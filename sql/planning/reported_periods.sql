@@ -1,11 +1,11 @@
--- What loaded pages have reported under each period key (src/core/quota/quota-recovery.ts): at most the newest five keys; last the one that
--- most of the newest 20 pages named. Looks 100 days back, which is longer than any period.
+-- Returns the reports of loaded pages under each period key (src/core/quota/quota-recovery.ts): at most the newest five keys, the last
+-- one being the key that most of the newest 20 pages named. Looks 100 days back, which is longer than any period.
 --
--- `used` is the highest count, of contradicting numbers the most careful one (src/core/quota/quota.ts). A count that both following pages contradict with lower counts was a mistake;
--- pages that were requested at the same moment do not contradict each other.
+-- `used` is the highest count or, of contradicting numbers, the most careful one (src/core/quota/quota.ts). A count that both following
+-- pages contradict with lower counts was a mistake. Pages that were requested at the same moment do not contradict each other.
 --
--- `certain` is what our own answers billed (`own`), plus the least that others have used: reported usage minus what our answers had billed
--- by then.
+-- `certain` is the bill of our own answers (`own`), plus the minimum that others have used: reported usage minus our answers' bill by
+-- then.
 WITH numbers AS (
   SELECT *, rank() OVER (ORDER BY reported_at DESC) AS age, count(*) OVER (PARTITION BY period_key) AS alike,
     coalesce(included_sessions, max(included_sessions) OVER (PARTITION BY period_key), $included) AS included,
@@ -26,7 +26,7 @@ requests AS (
   SELECT sent_at, billed_sessions FROM _requests
   WHERE workspace_id = $workspace AND sent_at >= (SELECT min(reported_at) FROM reports)
 ),
--- Of several keys that were reported at one moment, that of the most reports has the bills.
+-- If several keys were reported at one moment, the one with the most reports gets the bills.
 keys AS (
   SELECT reported_at, arg_max(period_key, (alike, period_key)) AS period_key FROM numbers GROUP BY reported_at
 ),

@@ -1,7 +1,7 @@
--- Ranges around the boundary of two pages that may hide conversations, because a record left the window between the two requests: where
--- cursors are offsets, the later pages then begin too far on. A record has left if it was requested later and is gone, or if a later
--- window returned it with a `ts` outside of the range of its page. Each range is listed until a later window reads it again.
--- $since: evidence since then. $lag: how late the mirror may be (s).
+-- Returns ranges around the boundary of two pages that may hide conversations, because a record left the window between the
+-- two requests: if cursors are offsets, the later pages then begin too far on. A record has left if it was requested later
+-- and is gone, or if a later window returned it with a `ts` outside of the range of its page. Each range is listed until a
+-- later window reads it again. $since: time of the oldest evidence. $lag: maximum lag of the mirror (s).
 WITH several AS (
   SELECT agent_id, window_name FROM _windows
   WHERE workspace_id = $workspace AND pages > 1 AND opened_at >= $since::TIMESTAMPTZ AND kind IN ('head', 'tail', 'full', 'reread')
@@ -22,7 +22,7 @@ gone AS (
   SELECT agent_id, conversation_id, _missing_since AS gone_at FROM conversations
   WHERE workspace_id = $workspace AND _missing_since >= $since::TIMESTAMPTZ
 ),
--- Conversations that were seen again, or looked for again.
+-- Conversations that were seen or searched again.
 candidates AS (
   SELECT agent_id, conversation_id FROM conversation_observations
   WHERE workspace_id = $workspace AND source = 'export' AND observed_at >= $since::TIMESTAMPTZ GROUP BY ALL HAVING count(*) > 1
@@ -35,7 +35,7 @@ returned AS MATERIALIZED (
       WHERE workspace_id = $workspace AND source = 'export' AND observed_at >= $since::TIMESTAMPTZ) o
     JOIN ranged r ON r.agent_id = o.agent_id AND r.sent_at = o.observed_at AND r.kind = o.kind
 ),
--- When a record left its place, at the earliest and at the latest: between two sightings, or at the `ts` that it has since then.
+-- Earliest and latest time when a record left its place: between two sightings, or at its later `ts`.
 departures AS (
   SELECT r.agent_id, r.window_name, r.observed_at, max(o.observed_at) AS earliest, any_value(g.gone_at) AS latest
   FROM returned r JOIN gone g USING (agent_id, conversation_id)

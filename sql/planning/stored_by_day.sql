@@ -1,5 +1,5 @@
--- What exporting the stored conversations again would bill, by agent and day of `ts` (UTC): their number, their sessions, and the
--- agent's average of sessions billed per returned conversation.
+-- Returns the bill of exporting the stored conversations again, by agent and day of `ts` (UTC): their number, their
+-- sessions, and the agent's mean of sessions billed per returned conversation.
 WITH rates AS (
   SELECT agent_id, sum(billed) / nullif(sum(returned), 0) AS rate FROM _windows WHERE workspace_id = $workspace GROUP BY agent_id
 )

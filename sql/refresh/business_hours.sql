@@ -1,6 +1,6 @@
 -- Stores when a workspace is open. `hours`: JSON of {weekday, from, to}, in minutes of the local day (weekday 1: Monday); `holidays`: JSON of days.
--- `day`, `moment` and their like are UTC, and become times with `AT TIME ZONE`: DuckDB adds intervals to them ten times as fast.
--- A time is within business hours if the clock on the wall says so: an hour that a change of the offset repeats counts twice, a skipped one not at all.
+-- Columns such as `day` and `moment` are UTC, and become times with `AT TIME ZONE`, since DuckDB adds intervals to them ten times as fast. The local
+-- clock decides whether a time is within business hours: an hour that a change of the offset repeats counts twice, a skipped one not at all.
 INSERT INTO _business_hours
 WITH RECURSIVE days AS (
   SELECT unnest(generate_series(TIMESTAMP '2009-12-30', TIMESTAMP '2060-01-02', INTERVAL 1 DAY)) AS day
@@ -10,7 +10,7 @@ changed AS (
   SELECT lag(moment) OVER (ORDER BY moment) AS low, moment AS high, lag(shift) OVER (ORDER BY moment) AS before, shift AS after FROM offsets
   QUALIFY before <> after
 ),
--- The second in which the offset changes, by bisection.
+-- Finds the second in which the offset changes, by bisection.
 search AS (
   SELECT low, high, before, after FROM changed
   UNION ALL

@@ -1,4 +1,4 @@
--- Returns a row if the replaced facts had a workspace's first or last day and the new ones do not have it, or if the new ones lie outside of these days.
+-- Returns a row if the replaced facts had a workspace's first or last day and the new ones lack it, or if the new ones lie outside of these days.
 WITH known AS (SELECT workspace_id, min(day) AS first_day, max(day) AS last_day FROM marts.dim_calendar GROUP BY ALL),
 stale AS (
   SELECT workspace_id, min(day) AS first_day, max(day) AS last_day FROM (

@@ -1,5 +1,5 @@
--- People of whom a changed conversation had the newest name or address, or the only mention, and no changed conversation has a newer one: an unchanged
--- one may.
+-- Returns people whose newest name or address, or only mention, was in a changed conversation, if no changed
+-- conversation has a newer one: an unchanged one may.
 WITH found AS (
   SELECT workspace_id, user_id, kind, max({known: text IS NOT NULL, seen_at: seen_at, text: text}) AS newest FROM found_people GROUP BY ALL
 )

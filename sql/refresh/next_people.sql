@@ -1,4 +1,4 @@
--- The rows of `_people` of those whom changed conversations name or named.
+-- Returns the new rows of `_people` for people that changed conversations name or named.
 WITH candidates AS (
   FROM _people SEMI JOIN touched_people USING (workspace_id, user_id) ANTI JOIN changed_conversations USING (workspace_id, agent_id, conversation_id)
   UNION ALL

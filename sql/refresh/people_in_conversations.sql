@@ -1,5 +1,5 @@
--- Whom conversations name: for each person the newest name and the newest address, and the conversation that has it. Of all people, or of those in the
--- variable `people`.
+-- Returns the people that conversations name: each person's newest name and newest address, and the conversation with
+-- it. Covers all people, or those in the variable `people`.
 WITH named AS (
   SELECT workspace_id, assigned_to_user_id AS user_id, assigned_to_name AS name, assigned_to_email AS email, _version AS seen_at, _record
   FROM scoped('conversations')
@@ -15,7 +15,7 @@ WITH named AS (
   UNION ALL
   SELECT workspace_id, accepted_by, NULL, NULL, TIMESTAMPTZ 'epoch', _record FROM scoped('conversation_handoffs')
 ),
--- Few texts among many conversations: comparing all of them took twice as long.
+-- Few texts occur in many conversations, and comparing all of them took twice as long.
 newest AS (
   SELECT workspace_id, user_id, name, email, max(seen_at) AS seen_at, arg_max(_record, seen_at) AS _record
   FROM named WHERE user_id <> '' AND coalesce(list_contains(getvariable('people'), user_id), true) GROUP BY ALL

@@ -1,4 +1,4 @@
--- Adds to the touched days those whose figures show a changed metric with another id, key or type than it has now.
+-- Adds to the touched days those whose figures show a changed metric with an outdated id, key or type.
 INSERT INTO touched_workspace_id_agent_id_day
 WITH changed AS (
   SELECT workspace_id, agent_id, metric_id, m.metric_key, nullif(m.type, '') AS type

@@ -1,4 +1,4 @@
--- Each agent of a workspace that a listing or a conversation names: its conversations and its unfinished windows.
+-- Returns each agent of a workspace that a listing or a conversation names: its conversations and its unfinished windows.
 WITH
 listed AS (
   SELECT agent_id, any_value(title) AS title, max(_missing_since) AS missing
@@ -9,7 +9,7 @@ held AS (
 open AS (
   SELECT agent_id, count(*) AS n FROM _windows
   WHERE workspace_id = $workspace_id AND NOT done
-  -- Windows of a full export that was dropped are not continued.
+  -- Windows of a dropped full export are not continued.
   AND NOT (kind = 'full' AND opened_at <= coalesce(
     (SELECT max(planned_until) FROM _full_exports_dropped WHERE workspace_id = $workspace_id), TIMESTAMPTZ 'epoch'))
   GROUP BY ALL)

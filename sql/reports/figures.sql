@@ -1,7 +1,7 @@
--- The metrics of each workspace: one row for each figure, times in seconds since the epoch. Reads small tables, and of webhook_events only
--- the workspace_id, which compresses well.
+-- Returns the metrics of each workspace: one row per figure, times in seconds since the epoch. Reads small tables, and
+-- of webhook_events only the workspace_id, which compresses well.
 WITH
--- How far each existing agent has been read; for an agent that was never read, when its record was loaded.
+-- Time up to which each existing agent has been read; for an agent that was never read, when its record was loaded.
 heads AS (
   SELECT a.workspace_id, a.agent_id, coalesce(least(max(c.to_sec), epoch(now())), epoch(max(a._loaded_at))) AS head
   FROM agents a LEFT JOIN _covered c ON c.workspace_id = a.workspace_id AND c.agent_id = a.agent_id

@@ -1,5 +1,5 @@
--- The state of each target that the warehouse knows: what it lacks, since when, and how its publications ended. A publication that was stopped
--- has neither succeeded nor failed.
+-- Returns the state of each target that the warehouse knows: what it lacks, since when, and how its publications ended.
+-- A publication that was stopped has neither succeeded nor failed.
 WITH
 ended AS (SELECT * FROM _publications WHERE ended_at IS NOT NULL),
 succeeded AS (SELECT target, arg_max(id, ended_at) AS id, max(ended_at) AS at FROM ended WHERE error IS NULL GROUP BY target),
@@ -7,9 +7,9 @@ failed AS (
   SELECT target, count(*) AS attempts, min(ended_at) AS since, arg_max(ended.id, ended_at) AS id
   FROM ended LEFT JOIN succeeded USING (target) LEFT JOIN _consumers ON name = 'target/' || target
   WHERE error IS NOT NULL AND (succeeded.at IS NULL OR ended_at > succeeded.at)
-    -- A publication that finds nothing to do has no row, but acknowledges. Only another writing of the target ends a difference.
+    -- A publication that finds nothing to do has no row, but acknowledges. A difference ends only when the target is written again.
     AND (acknowledged_at IS NULL OR ended_at > acknowledged_at OR error_code = 'PUBLICATION_DIFFERS') GROUP BY target),
--- Whether the copy can be brought up to date from the log: it has been written in the present epoch.
+-- Targets whose copy can be updated from the log, since it was written in the current epoch.
 filled AS (SELECT DISTINCT target FROM ended JOIN _change_log USING (epoch) WHERE error IS NULL),
 pending AS (
   SELECT name, count(seq_changed) AS changes, min(logged_at) AS since
@@ -18,7 +18,7 @@ pending AS (
 SELECT target,
   good.started_at AS "asOf", good.ended_at AS "succeededAt", good.kind, good.row_count AS rows, epoch_ms(good.ended_at) - epoch_ms(good.started_at) AS "durationMs",
   CASE WHEN filled.target IS NOT NULL THEN pending.changes END AS behind,
-  -- Of a copy that must be written from empty, all that has happened since its rows were read.
+  -- For a copy that must be written from empty: all changes since its rows were read.
   CASE WHEN filled.target IS NOT NULL THEN pending.since ELSE coalesce(good.started_at, c.registered_at) END AS "lackingSince",
   failed.attempts, failed.since AS "failingSince", bad.started_at AS "failedAt", bad.error_code AS code, bad.error AS what, bad.hint
 FROM (SELECT substr(name, length('target/') + 1) AS target FROM _consumers WHERE starts_with(name, 'target/') UNION SELECT target FROM _publications) t

@@ -34,7 +34,7 @@ WITH second_readings AS MATERIALIZED (
   SELECT workspace_id, agent_id, window_name, opened_at, coalesce(from_at, TIMESTAMPTZ '-infinity') AS from_at, to_at
   FROM _windows WHERE done AND kind IN ('full', 'reread')
 ),
--- A reading of years would span thousands of days. Such readings are few, so they are joined without the day.
+-- A reading of years would span thousands of days. There are few of these, so they are joined without the day.
 long_readings AS (FROM second_readings WHERE from_at < to_at - INTERVAL 744 HOUR),
 readings_by_day AS (
   SELECT *, unnest(range(epoch(from_at)::BIGINT // 86400, epoch(to_at)::BIGINT // 86400 + 1)) AS reaches

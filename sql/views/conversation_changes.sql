@@ -25,7 +25,7 @@ WITH seen AS (
     workspace_id, agent_id, conversation_id, observed_at, version,
     row_number() OVER (PARTITION BY workspace_id, agent_id, conversation_id
       ORDER BY version, observed_at, source, kind, state, stage, chat_assigned_to, is_resolved) AS nth,
-    -- NULL if the observation does not report the column, else a list with its value, so that a reported null is a value too.
+    -- NULL if the observation does not report the column, else a list with its value, so that a reported null counts as a value.
     CASE WHEN reported IS NULL OR list_contains(reported, 'state') THEN [state] END AS state,
     CASE WHEN reported IS NULL OR list_contains(reported, 'stage') THEN [stage] END AS stage,
     CASE WHEN reported IS NULL OR list_contains(reported, 'chat_assigned_to') THEN [chat_assigned_to] END AS assignee,

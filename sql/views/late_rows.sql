@@ -32,7 +32,7 @@ found AS (
     JOIN _requests q ON q.workspace_id = f.workspace_id AND q.agent_id = f.agent_id AND q.sent_at = f.seen_at AND q.kind = 'reread'
     JOIN conversations c ON c.workspace_id = f.workspace_id AND c.agent_id = f.agent_id AND c.conversation_id = f.conversation_id
     WHERE f.kind = 'reread'
-    -- An observation does not name its page: of those that were requested at the same moment, it is the one whose range has the conversation.
+    -- An observation does not name its page. Of pages requested at the same moment, the one whose range contains the conversation counts.
     QUALIFY row_number() OVER (PARTITION BY f.workspace_id, f.agent_id, f.conversation_id ORDER BY
       coalesce(c.ts >= q.from_at, true) AND c.ts < q.to_at + INTERVAL 1 SECOND DESC NULLS LAST, q.window_name) = 1)
   GROUP BY ALL
