@@ -60,7 +60,7 @@ async function isComplete(there: App): Promise<void> {
   await until(async () => (await there.exported()).reduce((sum, { returned }) => sum + returned, 0) >= all, {
     everyMs: 200,
   })
-  await until(async () => (await conversations(there)) === all, { everyMs: 500 })
+  await until(async () => (await conversations(there)) === all, { everyMs: 1_500 })
 }
 
 /** Rejects if the process ends by itself, so that a test does not wait forever. */
@@ -102,7 +102,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect(stdout).toContain('syncs every 1h, starting now (schedule created)')
     first.process.kill('SIGKILL')
     await first.ended
-    await until(async () => (await there.servers()).length === 0)
+    await until(async () => (await there.servers()).length === 0, { everyMs: 300 })
     expect((await there.exported()).length).toBeLessThan(truth(there).length / 10)
     const second = there.begin()
     await untilComplete(there, second)
@@ -174,7 +174,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     await says(/^\S+Z ws_demo: up to date.*^\S+Z ws_demo: up to date/ms)
     await says(/^\S+Z ws_unpaid: failed.*^\S+Z ws_unpaid: failed/ms)
     const events = async () => (await run('query', 'SELECT type FROM webhook_events', '--format', 'json')).stdout
-    await until(async () => (await events()).includes('webhook_test'), { everyMs: 500 })
+    await until(async () => (await events()).includes('webhook_test'), { everyMs: 1_500 })
     first.process.kill('SIGINT')
     const { code, stdout, stderr } = await first.ended
     expect(code, stderr).toBe(0)
