@@ -49,7 +49,7 @@ function operationRow(operation: Operation): string {
   return `| \`${name}\` | ${section} | ${code(given)} | ${code(Object.keys(envelope))} |`
 }
 
-/** The page. */
+/** Returns the page. */
 export async function commandsPage(): Promise<string> {
   const program = await createProgram()
   const variables = Object.entries(VARIABLES).map(([name, about]) => `| \`${name}\` | ${about} |`)

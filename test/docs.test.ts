@@ -19,7 +19,7 @@ const pages = [
   ...decisions.map(name => `docs/adr/${name}`),
 ]
 
-/** The anchor that GitHub derives from a heading. */
+/** Returns the anchor that GitHub derives from a heading. */
 const anchorsOf = (page: string): string[] =>
   [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading!

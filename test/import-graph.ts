@@ -46,7 +46,7 @@ export function sourcesBelow(folder: string): SourceFile[] {
     .map(file => sourceFile(relative(root, file).split(sep).join('/'), readFileSync(file, 'utf8')))
 }
 
-/** The first cycle of imports; undefined if there is none. */
+/** Returns the first cycle of imports; undefined if there is none. */
 export function findCycle(sources: readonly SourceFile[]): string[] | undefined {
   const byPath = new Map(sources.map(source => [source.path, source]))
   const cleared = new Set<string>()

@@ -9,7 +9,7 @@ import { findTool, intoCache } from './tools.ts'
 
 const run = promisify(execFile)
 
-/** A separate package list and cache for apt: apt then works without root, and in an image whose lists were removed. */
+/** Returns a separate package list and cache for apt: apt then works without root, and in an image whose lists were removed. */
 const ownApt = (folder: string): string[] =>
   [`Dir::State=${join(folder, 'state')}`, `Dir::Cache=${join(folder, 'cache')}`, 'Debug::NoLocking=1'].flatMap(
     option => ['-o', option],

@@ -93,7 +93,7 @@ export async function writeConfig(folder: string, { url, home, workspaceId, top,
   return file
 }
 
-/** The configuration as this process reads it. `settings`: parsed settings of the workspace. */
+/** Returns the configuration as this process reads it. `settings`: parsed settings of the workspace. */
 export function configOf(file: string, settings: Partial<WorkspaceConfig> = {}): Config {
   const config = readConfig({ path: file, env: TOKEN_ENV })
   return { ...config, workspaces: config.workspaces.map(workspace => ({ ...workspace, ...settings })) }

@@ -33,7 +33,7 @@ interface Rules {
   groups: { rules: { alert: string; annotations: { summary: string; description: string } }[] }[]
 }
 
-/** The page; `alerts`: the text of deploy/alerts.yml. */
+/** Returns the page; `alerts`: the text of deploy/alerts.yml. */
 export function telemetryPage(alerts: string): string {
   const { groups } = parse(alerts) as Rules
   const code = (text: string) => `\`${text}\``

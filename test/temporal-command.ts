@@ -21,7 +21,7 @@ declare module 'vitest' {
 /** Test files with Temporal import the module that starts one. */
 export const needsTemporal = (file: string): boolean => readFileSync(file, 'utf8').includes('/with-temporal.ts')
 
-/** The namespace of a test file in the shared server. */
+/** Returns the namespace of a test file in the shared server. */
 export const namespaceOf = (file: string): string =>
   relative(import.meta.dirname, file)
     .replace(/\.ts$/, '')

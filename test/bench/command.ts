@@ -10,7 +10,7 @@ export const WORKSPACE = 'ws_demo'
 /** An address that refuses connections. */
 export const NO_API = 'http://127.0.0.1:9'
 
-/** The environment of a command with one workspace. */
+/** Returns the environment of a command with one workspace. */
 export function environment(place: { home: string; url?: string; workspaceId?: string }): NodeJS.ProcessEnv {
   return {
     ...process.env,

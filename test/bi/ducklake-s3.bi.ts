@@ -23,13 +23,13 @@ const scene = postgresScene()
 const s3 = s3Scene()
 const { app } = scene
 
-/** A lake in a schema and below a prefix of its own. */
+/** Returns a lake with a separate schema and prefix. */
 function newTarget(place: Partial<S3Place> = {}): LakeTarget & { s3: S3Place } {
   const { path, s3: data } = s3.newTarget({}, place)
   return { ...newLake(scene), data: path, s3: data }
 }
 
-/** A reader's own secret: its keys may list and read. */
+/** Returns the secret of a reader: its keys may list and read. */
 const secretOf = (): string => {
   const { port, reader } = s3.server
   return `CREATE SECRET (TYPE s3, KEY_ID '${reader.accessKeyId}', SECRET '${reader.secretAccessKey}',
@@ -51,7 +51,7 @@ async function objectsWith(target: LakeTarget, text: string): Promise<string[]> 
   return filesWith(folder, text)
 }
 
-/** The text of a failure with its hint, in which no secret may be. */
+/** Returns the text of a failure with its hint; it must not contain a secret. */
 async function failureText(target: LakeTarget): Promise<string> {
   const { code, message, hint } = await failureOf(publishLake(app, target))
   const text = `${code} ${message} ${hint}`

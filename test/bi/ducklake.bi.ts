@@ -33,7 +33,7 @@ const asOwner = (target: LakeTarget, ...statements: string[]) =>
     for (const statement of statements) await rows(statement)
   })
 
-/** The text of a failure with its hint, which must not contain the password. */
+/** Returns the text of a failure with its hint, which must not contain the password. */
 async function failureText(target: LakeTarget): Promise<string> {
   const { code, message, hint } = await failureOf(publish(target))
   const text = `${code} ${message} ${hint}`

@@ -33,5 +33,5 @@ export const EXTENSIONS: Tool = {
   install: folder => downloadExtensions(folder, NAMES),
 }
 
-/** The folder with DuckDB's extensions, as `extensions` of the configuration names it. */
+/** Returns the folder with DuckDB's extensions, as `extensions` of the configuration names it. */
 export const extensionFolder = (): string => folderOf(EXTENSIONS)

@@ -18,7 +18,7 @@ interface Answer {
   types: Record<string, string>
 }
 
-/** The rows of a SELECT, and the types of its columns as PostgreSQL names them. */
+/** Returns the rows of a SELECT, and the types of its columns as PostgreSQL names them. */
 async function ask(sql: string): Promise<Answer> {
   const found = await published.reader.rows(`SELECT row_to_json(q)::text FROM (${sql.replace(/;\s*$/, '')}) q`)
   const rows = found.map(([row]) => JSON.parse(String(row)) as Record<string, unknown>)

@@ -13,7 +13,7 @@ import { S3_SERVER } from './s3-server.ts'
 
 const TOOLS: readonly Tool[] = [...[SERVER, EXTENSIONS, S3_SERVER, EVIDENCE], ...Object.values(PYTHON)]
 
-/** The lines of a failed command that say why. */
+/** Returns the lines of a failed command that state the reason. */
 function reasonOf(error: unknown): string {
   const { stderr = '', message } = error as Error & { stderr?: string }
   const lines = stderr.split('\n').filter(line => /error|not found|no module|unable/i.test(line))

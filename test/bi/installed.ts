@@ -19,7 +19,7 @@ const markerOf = ({ folder }: Pick<Tool, 'folder'>): string => join(CACHE, folde
 
 export const isInstalled = (tool: Pick<Tool, 'folder'>): boolean => existsSync(markerOf(tool))
 
-/** The folder of an installed tool. @throws if it is not installed */
+/** Returns the folder of an installed tool. @throws if it is not installed */
 export function folderOf(tool: Tool): string {
   if (!isInstalled(tool)) throw new Error(`${tool.about} is not installed: \`npm run test:bi\` installs it.`)
   return join(CACHE, tool.folder)

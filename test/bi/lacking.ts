@@ -11,7 +11,7 @@ declare module 'vitest' {
 
 export const whyLacking = ({ folder }: Tool): string | null => inject('lacking')[folder] ?? null
 
-/** The folder of the tool. Without it, the current test is skipped. */
+/** Returns the folder of the tool. Without it, the current test is skipped. */
 export function needed(tool: Tool): string {
   const reason = whyLacking(tool)
   if (reason !== null) TestRunner.getCurrentTest()!.context.skip(`${tool.about} cannot be installed: ${reason}`)

@@ -12,7 +12,7 @@ import type { PostgresScene } from './postgres-scene.ts'
 
 let targets = 0
 
-/** A lake that no other test uses, whose catalog is a schema of its name. */
+/** Returns a lake that no other test uses, whose catalog is a schema of its name. */
 export function newLake(
   { app, newTarget }: PostgresScene,
   settings: Partial<LakeTarget> = {},

@@ -23,7 +23,7 @@ const NO_NAMESPACES = 'unshare is not allowed here: it needs root'
 const CERTIFICATE = join(import.meta.dirname, '../client/self-signed.pem')
 const DIST = join(import.meta.dirname, '../../dist/src')
 
-/** The text of a failure with its hint, which must not contain the password. */
+/** Returns the text of a failure with its hint, which must not contain the password. */
 async function failureText(target: PostgresTarget, options = {}): Promise<string> {
   const { code, message, hint } = await failureOf(publish(target, options))
   const text = `${code} ${message} ${hint}`

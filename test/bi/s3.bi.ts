@@ -20,7 +20,7 @@ const NOVEMBER = Date.UTC(2026, 10, 5)
 
 const OBJECT = /^_objects\/(.+)\/[^/]+\.parquet$/
 
-/** The folders of a table's objects, as often as there are objects. */
+/** Returns the folders of a table's objects, as often as there are objects. */
 const objectsOf = async (target: ParquetTarget, table: string) =>
   (await scene.bucket.names(target)).flatMap(name => {
     const folder = OBJECT.exec(name)?.[1]

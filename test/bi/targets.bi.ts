@@ -62,7 +62,7 @@ describe('a target of Parquet files', () => {
     ...['marts/fct_conversations', 'marts/conversations_daily', 'marts/dim_people', 'marts/dim_calendar'],
   ]
 
-  /** Rows of each table in the snapshot, which has the same ones. */
+  /** Returns the rows of each table in the snapshot, which has the same ones. */
   const countsInSnapshot = async () =>
     Object.fromEntries(
       await Promise.all(

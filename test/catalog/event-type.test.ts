@@ -10,7 +10,7 @@ const NAMES = `agent_created agent_updated agent_deleted message_received conver
 const filled = (keys: readonly string[]) => Object.fromEntries(keys.map(key => [key, 'x']))
 const showing = ({ has = [], operation }: Mark) => ({ ...filled(has), ...(operation && { operation }) })
 
-/** An event as section 6.3 describes it, with every field set. */
+/** Returns an event as section 6.3 describes it, with every field set. */
 const fullEvent = (name: string) => {
   const type = EVENT_TYPES.find(one => one.name === name)!
   const operation = type.marks.flatMap(mark => mark.operation ?? []).at(0) ?? 'updated'

@@ -4,7 +4,7 @@ import { compileInspection, needsCoercion, type PageNotes } from '../../src/cata
 
 const inspect = compileInspection(conversation)
 
-/** The notes on these records, converted to JSON and back, because a page's head stores them as JSON. */
+/** Returns the notes on these records, converted to JSON and back, because a page's head stores them as JSON. */
 const notesOf = (...records: unknown[]): PageNotes => JSON.parse(JSON.stringify(inspect(records))) as PageNotes
 
 const NOTHING: PageNotes = { unknown: {}, mismatched: {}, unread: [], awkward: [] }

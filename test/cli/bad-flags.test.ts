@@ -7,7 +7,7 @@ import { usageError } from '../../src/cli/terminal/error-text.ts'
 import { cli, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
-/** The usage error that these arguments cause, or `none`; no command runs. */
+/** Returns the usage error that these arguments cause, or `none`; no command runs. */
 async function violation(line: string): Promise<string> {
   const args = line.split(' ')
   const program = await createProgram()

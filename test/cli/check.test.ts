@@ -11,7 +11,7 @@ import { syncedOnce } from './synced-once.ts'
 
 const synced = syncedOnce({ conversations: 40 }, { resources: 'all' })
 
-/** A synced data folder, and a folder of own checks. */
+/** Returns a synced data folder and a folder of custom checks. */
 async function scene(files: Record<string, readonly string[]>) {
   const { env, home } = await synced()
   const folder = join(await temporaryFolder(), 'checks')

@@ -19,7 +19,7 @@ export function start(args: readonly string[], options: CommandOptions = {}): Ru
 
 export const cli = (args: readonly string[], options: CommandOptions = {}): Promise<Ended> => start(args, options).ended
 
-/** A folder that is removed after the test. */
+/** Returns a folder that is removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const { folder, remove } = await openFolder()
   onTestFinished(remove)
@@ -43,7 +43,7 @@ export interface CliSettings {
   resources?: 'all'
 }
 
-/** A sandbox, an empty data folder, a configuration file, and the four variables that can replace the file. The caller closes it. */
+/** Returns a sandbox, an empty data folder, a configuration file, and the four variables that can replace the file. The caller closes it. */
 export async function openCliScene(
   options: Partial<SandboxOptions> = {},
   settings: CliSettings = {},
@@ -74,7 +74,7 @@ export async function scene(...options: Parameters<typeof openCliScene>): Promis
 export const exportable = ({ world, clock }: Sandbox): number =>
   world.agentIds().reduce((sum, id) => sum + world.tally(id, clock.now()).exportable, 0)
 
-/** The lines of a `--json` output. */
+/** Returns the lines of a `--json` output. */
 export const jsonLines = (text: string): Record<string, unknown>[] =>
   text
     .split('\n')

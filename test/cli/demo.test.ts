@@ -11,7 +11,7 @@ import { countConversations, inProcess, rowsOf } from './in-process.ts'
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
 
-/** The packed package, installed in a folder; returns the path of its command. */
+/** Packs the package and installs it in a folder; returns the path of its command. */
 async function installed(folder: string): Promise<string> {
   // Without scripts, so that the package contains the existing build instead of replacing it while other tests use it.
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })

@@ -78,7 +78,7 @@ describe('doctor on a healthy data folder', () => {
   })
 })
 
-/** A configuration file with one workspace and these settings. */
+/** Returns a configuration file with one workspace and these settings. */
 async function configured(env: Record<string, string>, settings: object, home = 'data'): Promise<string> {
   const file = join(await temporaryFolder(), 'convohouse.yaml')
   const workspace = { id: 'ws_demo', apiUrl: env.CONVOHOUSE_API_URL, token: { env: 'CONVOHOUSE_API_TOKEN' } }

@@ -65,7 +65,7 @@ export function inProcess(args: readonly string[], options: InProcessOptions = {
   return ended
 }
 
-/** Rows of a query, as objects. */
+/** Returns the rows of a query, as objects. */
 export async function rowsOf(sql: string, env: Record<string, string>): Promise<Record<string, unknown>[]> {
   const { code, stdout, stderr } = await inProcess(['query', sql, '--format', 'json'], { env })
   if (code !== 0) throw new Error(stderr)

@@ -12,7 +12,7 @@ import { inProcess } from './in-process.ts'
 
 const env = { CONVOHOUSE_API_TOKEN: TOKEN }
 
-/** A data folder with one conversation in the warehouse, and its configuration. */
+/** Returns a data folder with one conversation in the warehouse, and its configuration. */
 async function loaded() {
   const folder = await temporaryFolder()
   const [home, config] = [join(folder, 'data'), join(folder, 'convohouse.yaml')]

@@ -10,7 +10,7 @@ import { inProcess } from './in-process.ts'
 
 const SECRET = 'whsec-canary-3a77'
 
-/** The first line that the command prints to standard output, parsed. */
+/** Returns the first line that the command prints to standard output, parsed. */
 const firstLine = async ({ process: child }: ReturnType<typeof start>): Promise<{ url: string; workspaces: unknown }> =>
   new Promise(resolve => child.stdout!.once('data', text => resolve(JSON.parse(text))))
 

@@ -4,7 +4,7 @@ import { type SandboxFlags, sandboxOptions } from '../../src/cli/sandbox.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { start, TOKEN } from './cli-process.ts'
 
-/** The sandbox options that result from these words, without starting a sandbox. */
+/** Returns the sandbox options that result from these words, without starting a sandbox. */
 async function optionsOf(words: string): Promise<Partial<SandboxOptions>> {
   let options: Partial<SandboxOptions> = {}
   const program = await createProgram(['sandbox'])

@@ -241,7 +241,7 @@ describe('redaction of text', () => {
   })
 })
 
-/** Names of secrets outside of customer data. */
+/** Returns the names of secrets outside of customer data. */
 function secretNamesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   const members = Object.entries(value).filter(([name]) => !nameMeaning(name).isCustomerData)

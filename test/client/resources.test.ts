@@ -101,7 +101,7 @@ describe('an envelope', () => {
   })
 })
 
-/** A record with `value` at a declared path: `a.b`, `list[].b`, `list[flag].b` (an element with `flag: true`), `[flag].b` (the record itself). */
+/** Returns a record with `value` at a path: `a.b`, `list[].b`, `list[flag].b` (an element with `flag`), `[flag].b` (the record itself). */
 function recordWith(path: string, value: string): unknown {
   const [name, rest] = /^([^.]+)(?:\.(.+))?$/.exec(path)!.slice(1) as [string, string | undefined]
   const [, key, flag] = /^([^[]*)(?:\[(.*)\])?$/.exec(name)!

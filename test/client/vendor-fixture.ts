@@ -32,7 +32,7 @@ export async function clientFor(
   return { client, server, waits }
 }
 
-/** An observer that allows this many attempts and records its calls. */
+/** Returns an observer that allows this many attempts and records its calls. */
 export function observer(allowed = Number.POSITIVE_INFINITY) {
   const outcomes: AttemptOutcome[] = []
   const attempts: AttemptObserver = {

@@ -50,7 +50,7 @@ export async function startWorker(
 export const startWorkerAt = (path: string, place: TemporalPlace, role?: Role, env: Record<string, string> = {}) =>
   startWorker(readConfig({ path, env: { WORKER_TOKEN: TOKEN, ...env } }), place, role)
 
-/** The report of a sync. If the workflow failed, the report is in the details of its failure. */
+/** Returns the report of a sync. If the workflow failed, the report is in the details of its failure. */
 export async function reportOf(handle: OwnerHandle): Promise<SyncReport> {
   try {
     return (await handle.result())!

@@ -45,7 +45,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     await server.stop()
   })
 
-  /** A workspace with a worker. `ask` requests a sync from the owner workflow, which is terminated when the test ends. */
+  /** Returns a workspace with a worker. `ask` requests a sync from the owner workflow, which is terminated when the test ends. */
   async function owned(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene({ sandbox, settings: { maxPage: 10, ...settings } })
     const { app } = await startWorker(there.config, { address: server.address })
@@ -74,7 +74,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     await expectRows(there.sandbox, there.rows)
   }
 
-  /** The runs of a workflow that has continued as new. */
+  /** Returns the runs of a workflow that has continued as new. */
   async function chain(workflowId: string): Promise<WorkflowHandle[]> {
     const runs: WorkflowHandle[] = []
     for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${workflowId}'` }))

@@ -64,7 +64,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     client = opened
   })
 
-  /** A workspace with a worker, with task queues of its own, because tests share the server. */
+  /** Returns a workspace with a worker and separate task queues, because tests share the server. */
   async function app(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene({
       sandbox: { conversations: 80, ...sandbox },

@@ -28,7 +28,7 @@ describeWithTemporal('publications on Temporal', ({ place, env }) => {
 
   const handleOf = (name: string) => client.workflow.getHandle(publicationId(QUEUES, name))
 
-  /** The attempt of the workflow's activity, and the code of the error of the attempt before. */
+  /** Returns the attempt of the workflow's activity, and the code of the error of the attempt before. */
   async function attemptOf(name: string): Promise<{ attempt: number; code: string | null }> {
     const { raw } = await handleOf(name).describe()
     const [pending] = raw.pendingActivities ?? []

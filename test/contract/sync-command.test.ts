@@ -32,7 +32,7 @@ const lines = (stdout: string): Line[] =>
 const NO_WORKER =
   /No worker has answered yet, and none polls the queue contract-\S+-warehouse: start one with `convohouse worker` or/g
 
-/** The output of a command that succeeded and reported once that no worker is running. */
+/** Returns the output of a command that succeeded and reported once that no worker is running. */
 async function endOf(running: Running): Promise<string> {
   const { code, stdout, stderr } = await running.ended
   expect(code, stderr).toBe(0)
@@ -46,7 +46,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     client = opened
   })
 
-  /** A workspace without a worker. Commands run in this process (`run`) or in their own (`begin`). */
+  /** Returns a workspace without a worker. Commands run in this process (`run`) or in their own (`begin`). */
   async function app(sandbox: Partial<SandboxOptions>) {
     const there = await scene({ sandbox, settings: { maxPage: 10 } })
     const path = await writeConfig(there.config, '2m', { schedule: { every: '1h' } })

@@ -27,7 +27,7 @@ async function serversOf(file: string): Promise<number[]> {
 /** Duration of a lease: longer than any test waits, so that no lease reaches its deadline. */
 const LEASE = '10m'
 
-/** A workspace for `up`, whose Temporal server keeps its data in a file; `servers` lists the server processes on that file. */
+/** Returns a workspace for `up`, whose Temporal server keeps its data in a file; `servers` lists the server processes on that file. */
 async function app(env: Record<string, string>, sandbox: Partial<SandboxOptions> = {}) {
   const there = await scene({ sandbox, settings: { maxPage: 10 } })
   const path = await writeConfig(there.config, LEASE)
@@ -115,7 +115,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect(await repeatedRequests(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   })
 
-  /** An app with two workspaces: the first one has webhooks; the second one is unpaid, so the vendor refuses it. */
+  /** Returns an app with two workspaces: the first one has webhooks; the second one is unpaid, so the vendor refuses it. */
   async function appOfTwo() {
     const paying = await scene()
     const unpaid = await scene({ sandbox: { workspaceId: 'ws_unpaid', paid: false } })

@@ -56,7 +56,7 @@ const step = fc.record<Step>({
   kind: fc.constantFrom('head', 'tail', 'selected', 'probe'),
 })
 
-/** The answer as the client parses it or, with `raw`, as a worker of another version or the lease log may supply it. */
+/** Returns the answer as the client parses it or, with `raw`, as a worker of another version or the lease log may supply it. */
 function answerOf(
   { status, returned, usage: reportedUsage, rateLimit: limits, retryAfter }: Step,
   nowMs: number,

@@ -112,7 +112,7 @@ const ABSENT: Record<string, { metric: string; labels: Labels }> = {
   ConvohouseModelsFail: { metric: 'convohouse_models', labels: {} },
 }
 
-/** The alerts that fire for a workspace without any series. */
+/** Returns the alerts that fire for a workspace without any series. */
 const perWorkspace = (labels: Labels): Record<string, Labels[]> =>
   Object.fromEntries(
     Object.entries(ABSENT).flatMap(([alert, absent]) => (absent.labels === ws ? [[alert, [labels]]] : [])),

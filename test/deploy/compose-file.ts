@@ -33,6 +33,6 @@ export interface ComposeFile {
 export const readCompose = (): ComposeFile =>
   parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as ComposeFile
 
-/** The services that run the image built from this repository. */
+/** Returns the services that run the image built from this repository. */
 export const ownServices = ({ services }: ComposeFile): [name: string, service: Service][] =>
   Object.entries(services).filter(([, { build }]) => build !== undefined)

@@ -54,11 +54,11 @@ export const copiesOf = ({ instructions }: Stage): Copy[] =>
       return { from, target: words.pop()!, sources: words }
     })
 
-/** The words of the last instruction with that name, which must contain them as a JSON array. */
+/** Returns the words of the last instruction with that name, which must contain them as a JSON array. */
 export function wordsOf({ instructions }: Stage, name: string): string[] {
   const { text } = instructions.findLast(instruction => instruction.name === name)!
   return JSON.parse(text.slice(text.indexOf('['))) as string[]
 }
 
-/** The words of the command of `HEALTHCHECK`. */
+/** Returns the words of the command of `HEALTHCHECK`. */
 export const healthCheckOf = (stage: Stage): string[] => wordsOf(stage, 'HEALTHCHECK')

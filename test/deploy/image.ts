@@ -21,7 +21,7 @@ interface Locked {
   packages: Record<string, { dev?: boolean; devOptional?: boolean }>
 }
 
-/** The packages that `npm ci --omit=dev` installs, according to the lock file. */
+/** Returns the packages that `npm ci --omit=dev` installs, according to the lock file. */
 async function productionPackages(): Promise<string[]> {
   const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as Locked
   return Object.entries(packages)
@@ -40,7 +40,7 @@ export async function buildStage(folder: string): Promise<void> {
 /** For processes that run in the image's folder: linked packages resolve dependencies in this folder, not at the link's target. */
 export const IMAGE_ENV = { NODE_OPTIONS: '--preserve-symlinks', NODE_ENV: 'production' }
 
-/** The image's `/app`: the build and the production packages. */
+/** Returns the image's `/app`: the build and the production packages. */
 export async function lastStage(built: string, app: string): Promise<void> {
   const last = readStages().at(-1)!
   await mkdir(app, { recursive: true })

@@ -55,7 +55,7 @@ describeWithTemporal('the services of the compose file', ({ env: temporal }) => 
     ...temporal,
   })
 
-  /** A folder with the files that services mount: configuration and secret. */
+  /** Returns a folder with the files that services mount: configuration and secret. */
   async function mounted(): Promise<string> {
     const { config, sandbox } = await scene()
     const root = config.home

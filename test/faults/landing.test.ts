@@ -27,7 +27,7 @@ async function landed(): Promise<Landed> {
   return { ...scene, pages, fileOf: page => landedFile(scene.home, page) }
 }
 
-/** A scene in which every page has landed and nothing is loaded, because the warehouse is deleted. */
+/** Returns a scene in which every page has landed and nothing is loaded, because the warehouse is deleted. */
 async function landedOnly(): Promise<Landed> {
   const scene = await landed()
   await rm(warehouseFile(scene.home))
@@ -43,7 +43,7 @@ async function expectSynced({ run }: FaultScene): Promise<void> {
 const exported = async ({ exported }: FaultScene): Promise<number> =>
   (await exported()).reduce((sum, { returned }) => sum + returned, 0)
 
-/** A page in the middle of its window: at least two pages precede it, and some follow. */
+/** Returns a page in the middle of its window: at least two pages precede it, and some follow. */
 const inTheMiddle = ({ pages }: Landed): string => pages.find(page => page.endsWith('p000003.json.gz'))!
 
 const cutTo = (share: number) => async (file: string) => {

@@ -43,7 +43,7 @@ export async function rowsIn<R>(home: string, sql: string): Promise<R[]> {
   return warehouse.writer.rows<R>(sql).finally(() => warehouse.close())
 }
 
-/** The contents of the messages in the tables. */
+/** Returns the contents of the messages in the tables. */
 export async function messagesIn(home: string): Promise<string[]> {
   const sql = 'SELECT message_content AS text FROM messages_received JOIN webhook_events USING (event_id) ORDER BY ALL'
   return (await rowsIn<{ text: string }>(home, sql)).map(({ text }) => text)

@@ -22,7 +22,7 @@ export interface SenderOptions {
   pauseMs?: number
 }
 
-/** The status of an answer; null if there was none. */
+/** Returns the status of an answer; null if there was none. */
 function post(port: number, body: string, agent: Agent): Promise<number | null> {
   return new Promise(resolve => {
     const outgoing = request({ host: '127.0.0.1', port, path: '/webhooks', method: 'POST', agent }, response => {

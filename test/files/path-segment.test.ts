@@ -6,7 +6,7 @@ import { oddIds } from './odd-ids.ts'
 
 const MARK = /~[0-9a-f]{8}$/
 
-/** The id from which `pathSegment` or `caselessPathSegment` made this name; null if the id was truncated and hashed. */
+/** Returns the id from which `pathSegment` or `caselessPathSegment` made this name; null if the id was truncated and hashed. */
 function idOfPathSegment(name: string): string | null {
   const plain = name.replace(MARK, '')
   return plain.includes('~') ? null : decodeURIComponent(plain)

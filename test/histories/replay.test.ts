@@ -15,7 +15,7 @@ const recorded = readdirSync(FOLDER).filter(name => name.endsWith('.json'))
 const historyIn = (name: string): { events: { eventType: string }[] } =>
   JSON.parse(readFileSync(join(FOLDER, name), 'utf8'))
 
-/** The text of a history, with its payloads decoded. */
+/** Returns the text of a history, with its payloads decoded. */
 const textIn = (name: string): string =>
   JSON.stringify(
     JSON.parse(readFileSync(join(FOLDER, name), 'utf8'), (key, value) =>

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/json/canonical.ts'
 
-/** The same value with its keys in another order, recursively. */
+/** Returns the same value with its keys in another order, recursively. */
 function shuffled(value: unknown, turn: number): unknown {
   if (Array.isArray(value)) return value.map(inner => shuffled(inner, turn))
   if (typeof value !== 'object' || value === null) return value

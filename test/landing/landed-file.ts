@@ -1,4 +1,4 @@
 import { join } from 'node:path'
 
-/** The file of a landed page, for tests that damage or move it. */
+/** Returns the file of a landed page, for tests that damage or move it. */
 export const landedFile = (home: string, address: string): string => join(home, 'landing', address)

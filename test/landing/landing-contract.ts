@@ -22,7 +22,7 @@ export const failureOf = (promise: Promise<unknown>): Promise<ConvohouseError> =
 
 export const bytes = (text: string): Buffer => Buffer.from(text)
 
-/** The `data` of each page by address, as DuckDB reads it from the files that the port supplies. */
+/** Returns the `data` of each page by address, as DuckDB reads it from the files that the port supplies. */
 async function readByDuckDb(files: readonly PageFile[]): Promise<Map<string, string>> {
   const connection = await (await DuckDBInstance.create()).connect()
   const read = new Map<string, string>()

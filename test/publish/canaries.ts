@@ -19,7 +19,7 @@ export const canary = (place: string): string => `${CANARY}${place.toLowerCase()
 
 const PATTERN = 'kanarienvogel\\.[a-z0-9_.]+?\\.vk'
 
-/** A value of a field, with a canary in every text. */
+/** Returns a value of a field, with a canary in every text. */
 function planted(field: Field, place: string): unknown {
   switch (field.kind) {
     case 'texts':
@@ -46,7 +46,7 @@ function planted(field: Field, place: string): unknown {
   return ['text', 'loose', 'moment'].includes(type) ? canary(place) : undefined
 }
 
-/** A record with a canary in every text of its fields, and in a field that the catalog does not know. */
+/** Returns a record with a canary in every text of its fields, and in a field that the catalog does not know. */
 export const plantedFields = (fields: Fields, place: string): Record<string, unknown> => ({
   ...Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, planted(field, `${place}.${key}`)])),
   unknownField: canary(`${place}.unknown`),
@@ -60,7 +60,7 @@ export const personalColumns = async (): Promise<string[]> =>
       .map(column => `${name}.${column.name}`),
   )
 
-/** A row in every table, with a canary in each column of personal data: also in tables that the API does not fill in a test. */
+/** Returns a row in every table, with a canary in each column of personal data: also in tables that the API does not fill in a test. */
 export async function plantCanaries(writer: Writer): Promise<void> {
   // Rows of marts are computed from the log, which does not have planted rows.
   await refreshMarts(writer)
@@ -166,7 +166,7 @@ export async function canariesIn(path: string): Promise<string[]> {
 /** Where `packageKeeper` keeps the last package for a target. */
 export const keptPackage = ({ path }: { path: string }): string => `${path}.package`
 
-/** The program of a target's process that first copies each package with everything beside it, and then is the real one. */
+/** Returns the program of a target's process that first copies each package with everything beside it, and then is the real one. */
 export function packageKeeper(home: string): URL {
   const file = join(home, 'keep-package.mjs')
   // Both handlers are in place before the first message arrives.

@@ -65,7 +65,7 @@ const withVariables = (sql: string, chosen: Chosen): string =>
     return format === 'raw' ? values.join(',') : values.map(quoted).join(',')
   })
 
-/** The macros that the dashboards use; the pattern is that of Grafana, whose arguments cannot contain a parenthesis. */
+/** Returns the macros that the dashboards use; the pattern is that of Grafana, whose arguments cannot contain a parenthesis. */
 const withMacros = (sql: string, { from, to }: TimeRange): string =>
   sql.replace(/\$([_a-zA-Z0-9]+)\(([^)]*)\)/g, (_, name: string, column: string) => {
     if (name !== '__timeFilter') throw new Error(`The macro ${name} is not expanded here.`)

@@ -61,7 +61,7 @@ const PERSONAL = {
 const app = temporaryWarehouse()
 let entry: URL
 
-/** A record of every kind that the API sends, with a canary in each of its texts. */
+/** Returns a record of every kind that the API sends, with a canary in each of its texts. */
 async function plantByApi(): Promise<void> {
   const place = app.workspace()
   const ts = Date.UTC(2026, 10, 2)
@@ -100,7 +100,7 @@ async function plantByApi(): Promise<void> {
 const personalOfApi = (): string[] =>
   Object.entries(PERSONAL).flatMap(([record, fields]) => fields.split(/\s+/).map(field => canary(`${record}.${field}`)))
 
-/** The same address and number in two tables, written differently. */
+/** Returns the same address and number in two tables, written differently. */
 async function plantEve(): Promise<void> {
   const { writer } = app.warehouse
   await writer.run(`INSERT INTO leads (workspace_id, event_id, lead_email, lead_phone) VALUES

@@ -7,7 +7,7 @@ import { KEEP } from './published.ts'
 
 let targets = 0
 
-/** A target that no other test uses. */
+/** Returns a target that no other test uses. */
 export function newParquet(home: string, settings: Partial<ParquetTarget> = {}): ParquetTarget {
   const name = `p${++targets}`
   return {
@@ -22,7 +22,7 @@ export function newParquet(home: string, settings: Partial<ParquetTarget> = {}):
   }
 }
 
-/** The folder that a reader finds behind `current`. */
+/** Returns the folder that a reader finds behind `current`. */
 export const currentFolder = ({ path }: ParquetTarget): Promise<string> => realpath(join(path, 'current'))
 
 /** Parquet files below a folder, sorted. */
@@ -31,7 +31,7 @@ export async function filesIn(folder: string): Promise<string[]> {
   return names.filter(name => name.endsWith('.parquet')).sort()
 }
 
-/** SQL of a table below the folder of a version. */
+/** Returns the SQL of a table below the folder of a version. */
 export const parquetOf = (folder: string, table: string): string =>
   `read_parquet('${folder}/${table.replace('.', '/')}/**/*.parquet', hive_partitioning = true)`
 
@@ -48,7 +48,7 @@ export async function queryFiles(sql: string): Promise<unknown[][]> {
   }
 }
 
-/** Rows of a table, as a reader of `current` sees them; `what` is the SELECT list. */
+/** Returns the rows of a table, as a reader of `current` sees them; `what` is the SELECT list. */
 export const rowsOf = async (target: ParquetTarget, table: string, what: string): Promise<unknown[][]> =>
   queryFiles(`SELECT ${what} FROM ${parquetOf(await currentFolder(target), table)} ORDER BY ALL`)
 

@@ -17,7 +17,7 @@ export const DEFAULT = { identity: 'hash', staff: 'hash', device: 'hash', conten
 
 let targets = 0
 
-/** A target that no other test uses. */
+/** Returns a target that no other test uses. */
 export function newTarget(home: string, settings: Partial<SnapshotTarget> = {}): SnapshotTarget {
   const name = `t${++targets}`
   return { name, type: 'snapshot', path: join(home, `${name}.duckdb`), pii: KEEP, rows: null, ...settings }

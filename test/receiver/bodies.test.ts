@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { Bodies, type ReadBody } from '../../src/receiver/bodies.ts'
 
-/** A server that reads bodies; the test gets each body and releases it. Bodies with an `S` are authentic. */
+/** Returns a server that reads bodies; the test gets each body and releases it. Bodies with an `S` are authentic. */
 async function startBodyReader(limits: { maxBytes: number; maxBytesAtOnce: number }) {
   const bodies = new Bodies(limits)
   const read: ReadBody[] = []

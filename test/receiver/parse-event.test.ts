@@ -18,7 +18,7 @@ const ofText = (text: string | Buffer, addressed: string | null = null) =>
 const of = (payload: object, addressed: string | null = null) =>
   ofText(JSON.stringify({ workspaceSecret: SECRET, ...payload }), addressed)
 
-/** The stored parts: workspace, type and payload. */
+/** Returns the stored parts: workspace, type and payload. */
 function kept(checked: ReturnType<typeof parseEvent>) {
   if ('refused' in checked) throw new Error(checked.refused)
   const { workspaceId, type, payload, id } = checked.event

@@ -64,7 +64,7 @@ export async function startTestReceiver(options: Partial<ReceiverOptions> = {}):
   }
 }
 
-/** A separate connection that sends the bytes unchanged; resolves with everything received until it closes. */
+/** Returns a separate connection that sends the bytes unchanged; resolves with everything received until it closes. */
 export function dial({ port }: Receiver): { socket: Socket; answer: Promise<string>; closed: Promise<void> } {
   const socket = connect(port, '127.0.0.1')
   let text = ''

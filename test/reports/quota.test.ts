@@ -7,7 +7,7 @@ import { temporaryHome } from '../landing/temporary-home.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12)
 
-/** A lease log; times are ms after noon. */
+/** Returns a lease log; times are ms after noon. */
 async function opened() {
   const leaseLog = openLeaseLog({ home: await temporaryHome(), workspaceId: 'ws', run: 'a' })
   const lease = (name: string, atMs: number, sessions: number) =>

@@ -69,7 +69,7 @@ describe('a sync beside an export worker whose warehouse worker was killed', () 
   })
 })
 
-/** The stores of a data folder in which another process lands each page of conversations a moment earlier. */
+/** Returns the stores of a data folder in which another process lands each page of conversations a moment earlier. */
 function racedStores({ app, config }: SimulatedApp): SimulatedApp['app'] {
   const { landing } = app.stores
   const workspace = (id: string): Landing => {

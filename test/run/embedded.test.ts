@@ -14,7 +14,7 @@ import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
 const MINUTE = 60_000
 
-/** The embedded host on the sandbox's clock: each sleep takes 50 ms of real time and advances that clock to the sleep's end. */
+/** Returns the embedded host on the sandbox's clock: each sleep takes 50 ms of real time and advances that clock to the sleep's end. */
 function embedded(simulated: SimulatedApp, more: Partial<EmbeddedOptions> = {}): EmbeddedOptions {
   const { sandbox, config, app } = simulated
   return {

@@ -29,7 +29,7 @@ const expiring = (simulated: SimulatedApp, days: number) => ({
   now: simulated.clock.now,
 })
 
-/** The first rows that differ, by table. */
+/** Returns the first rows that differ, by table. */
 function differences(before: Record<string, string[]>, after: Record<string, string[]>) {
   return Object.keys(before).flatMap(table => {
     const lost = before[table]!.filter(row => !after[table]!.includes(row)).slice(0, 2)

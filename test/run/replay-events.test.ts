@@ -32,7 +32,7 @@ async function receive({ config, sandbox, clock }: SimulatedApp, texts: readonly
 const apply = ({ app, config, clock }: SimulatedApp) =>
   drainAll(spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now }), WORKSPACE)
 
-/** The first word of each stored message, sorted. */
+/** Returns the first word of each stored message, sorted. */
 const messages = async (simulated: SimulatedApp): Promise<string[]> => {
   const rows = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
   return rows.map(({ text }) => text.split(' ')[0]!).sort()

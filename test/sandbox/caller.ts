@@ -100,7 +100,7 @@ export async function exportAll(sandbox: Sandbox, params: Params = {}): Promise<
 
 export const idsOf = (pages: readonly ExportBody[]): string[] => pages.flatMap(({ data }) => data.map(({ ID }) => ID))
 
-/** The conversations of the first agent that an export must contain, according to the generator. */
+/** Returns the conversations of the first agent that an export must contain, according to the generator. */
 export const exportable = (sandbox: Sandbox, nowMs = sandbox.clock.now()) =>
   [...sandbox.world.conversations(firstAgent(sandbox), nowMs)].filter(({ billableSessions }) => billableSessions > 0)
 

@@ -17,7 +17,7 @@ import {
 } from './caller.ts'
 import { ENDPOINTS, ErrorBody } from './document.ts'
 
-/** An address that exists, except for the given ids. */
+/** Returns an address that exists except for the given ids. */
 async function addressOf(sandbox: Sandbox, path: string, other: Record<string, string> = {}): Promise<string> {
   const { crawlerJobs } = await resources(sandbox)
   const ids: Record<string, string> = {

@@ -60,7 +60,7 @@ const withFaults = (faults: FaultSettings, more = {}) => open({ agents: 1, fault
 
 const send = (sandbox: Sandbox, params: Params = {}) => call(sandbox, exportPath(firstAgent(sandbox), params))
 
-/** The status of an answer and its text; 0 without an answer, and no text if it breaks off. */
+/** Returns the status of an answer and its text; 0 without an answer, and no text if it breaks off. */
 async function outcomeOf(answer: Promise<Response>): Promise<{ status: number; text?: string }> {
   try {
     const { status, text } = await answer.then(async got => ({

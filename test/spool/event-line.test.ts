@@ -8,7 +8,7 @@ import { spoolEvent, spoolEvents } from './arbitrary-events.ts'
 
 const lineOf = (event: SpoolEvent, batch: number): Buffer => linesOf([event], batch)
 
-/** A segment with one fsync per batch, and the offsets of its lines and of its last batch. */
+/** Returns a segment with one fsync per batch, and the offsets of its lines and of its last batch. */
 function segmentOf(batches: readonly (readonly SpoolEvent[])[]): { bytes: Buffer; begins: number[]; lastSync: number } {
   const lines: Buffer[] = []
   const begins: number[] = []

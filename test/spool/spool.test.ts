@@ -36,7 +36,7 @@ async function sealedIds(home: string): Promise<string[]> {
 
 const idsOf = (given: readonly SpoolEvent[]) => given.map(({ id }) => id)
 
-/** The name of the only segment with contents; the next one is opened in advance. */
+/** Returns the name of the only segment with contents; the next one is opened in advance. */
 async function written({ open }: SpoolFolders): Promise<string> {
   const found = await Promise.all(
     (await readdir(open)).map(async name => ({ name, size: (await stat(join(open, name))).size })),

@@ -50,7 +50,7 @@ async function receive(workspace: Workspace, ...texts: string[]): Promise<void> 
 const messages = async (workspace: Workspace): Promise<unknown[]> =>
   (await workspace.rows('messages_received', 'message_content')).map(row => row.message_content)
 
-/** The messages in the payloads at the addresses that the tables hold. */
+/** Returns the messages in the payloads at the addresses that the tables hold. */
 async function payloads(workspace: Workspace): Promise<unknown[]> {
   const rows = await workspace.rows('webhook_events', 'event_id, payload_file AS file, payload_offset AS at')
   const events = await Promise.all(

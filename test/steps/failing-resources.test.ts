@@ -13,7 +13,7 @@ const only =
   path =>
     kindOf(path) === kind ? reaction : undefined
 
-/** An app with five agents and four organizations, of which the vendor has two, whose vendor answers as `react` says. */
+/** Returns an app with five agents and four organizations. The vendor has two of them and answers as `react` says. */
 async function appWith(react: { now: React }, settings = {}) {
   const paths = new Set<string>()
   const simulated = await simulatedApp({

@@ -34,7 +34,7 @@ function windowOf({ sandbox }: SimulatedApp): WindowProgress {
   return newProgress({ name, agentId: agentId!, kind: 'tail', fromSec: null, toSec: nowMs / 1_000, openedAtMs: nowMs })
 }
 
-/** The workspace's steps and context, as a separate process opens them on the same data folder. */
+/** Returns the workspace's steps and context, as a separate process opens them on the same data folder. */
 async function processAt({ config, clock }: SimulatedApp, holder: string | undefined) {
   const contexts = openWorkspaceContexts({
     config,
@@ -66,7 +66,7 @@ describe('a lease that ended', () => {
   })
 })
 
-/** The name that a process which has ended gave itself. */
+/** Returns the name of a process that has ended. */
 function endedHolder(): string {
   const { pid } = spawnSync('true')
   return `${hostname()}/${pid}/id`

@@ -107,7 +107,7 @@ describe('a listing', () => {
 
 const LISTING_ONLY = { maxRequests: 0 }
 
-/** An app whose vendor answers searches for agents as `answer` says. */
+/** Returns an app whose vendor answers searches for agents as `answer` says. */
 const appListedBy = (agents: number, answer: (page: number, ids: readonly string[]) => Reaction) =>
   simulatedApp({
     sandbox: { conversations: 10, agents },

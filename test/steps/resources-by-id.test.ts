@@ -54,7 +54,7 @@ afterAll(() => end())
 
 let seen = 0
 
-/** The requests since the last call, without those for exports and listings of agents: how many of each kind, and the paths of others. */
+/** Returns the requests since the last call, without those for exports and listings of agents: how many of each kind, and the paths of others. */
 async function requested(): Promise<{ counts: Record<string, number>; refused: string[]; paths: string[] }> {
   const { requests } = (await get('/_sandbox/requests')) as { requests: ServedRequest[] }
   const made = requests.slice(seen).filter(({ kind, method }) => !/search|agents|export/.test(kind) && method === 'GET')

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { latest } from '../../src/telemetry/latest.ts'
 
-/** A source whose answers the test controls, with its own clock. */
+/** Returns a source whose answers the test controls, with its own clock. */
 function source() {
   let nowMs = 0
   const asked: { answer: (value: number) => void; fail: () => void }[] = []

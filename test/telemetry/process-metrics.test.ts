@@ -13,7 +13,7 @@ import { families, sampleOf, samples } from './scrape.ts'
 const SECRET = 'whsec-canary-3391'
 const ANY_PORT = ['--metrics', '127.0.0.1:0']
 
-/** The metrics address that a process prints. */
+/** Returns the metrics address that a process prints. */
 async function metricsUrl({ process: child, said }: Running): Promise<string> {
   let text = ''
   child.stderr!.on('data', piece => {
@@ -45,7 +45,7 @@ interface Status {
   events: { waiting: number }
 }
 
-/** A workspace with webhooks, and one whose vendor is unreachable. */
+/** Returns a workspace with webhooks, and one whose vendor is unreachable. */
 async function app() {
   const { sandbox } = await scene({ conversations: 40 })
   const folder = await temporaryFolder()

@@ -30,7 +30,7 @@ export const samples = (text: string): Sample[] =>
     metrics.map(({ value, count, labels = {} }) => ({ name, labels, value: Number(value ?? count) })),
   )
 
-/** The value of the one sample with at least these labels; undefined if there is none. */
+/** Returns the value of the one sample with at least these labels; undefined if there is none. */
 export function sampleOf(text: string, name: string, labels: Record<string, string> = {}): number | undefined {
   const found = samples(text).filter(
     sample => sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),

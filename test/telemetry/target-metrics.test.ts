@@ -14,7 +14,7 @@ import { sampleOf, samples } from './scrape.ts'
 
 const app = temporaryWarehouse()
 
-/** A process that begins now and reports these targets; `page` is what it serves after that time. */
+/** Returns a process that begins now and reports these targets; `page` is what it serves after that time. */
 function process(targets: TargetConfig[]) {
   const registry = new Registry()
   let aheadMs = 0

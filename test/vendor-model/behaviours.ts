@@ -67,7 +67,7 @@ interface Effect {
   answer?: Change
 }
 
-/** A cursor that no answer has had, and that continues at the same place. */
+/** Returns a new cursor that continues at the same place. */
 const fresh = (cursor: string | null, memory: Memory): string =>
   `${(cursor ?? 'start').split('~')[0]}~${++memory.number}`
 

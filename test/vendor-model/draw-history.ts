@@ -46,7 +46,7 @@ const plain =
   (kind: Behaviour['kind']): Form =>
   () => ({ kind })
 
-/** A burst: a few answers, or a share of them. */
+/** Returns a burst: a few answers, or a share of them. */
 const sometimes = (draws: Draws): Pick<Behaviour, 'times' | 'share'> =>
   draws.pick([{ times: 1 }, { times: 2 }, { times: 3 }, { share: 0.1 }, {}])
 

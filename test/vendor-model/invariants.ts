@@ -37,7 +37,7 @@ const isUnlimited = ({ asked }: SyncOutcome): boolean =>
 const FRUITLESS = { base: 300, perAgent: 12 }
 const PROBES_AN_HOUR = 20
 
-/** The most entries within one hour. */
+/** Returns the maximum number of entries within one hour. */
 function mostInAnHour(timesMs: readonly number[]): number {
   let from = 0
   return timesMs.reduce((most, atMs, index) => {
@@ -212,7 +212,7 @@ function* reaches(world: World): Generator<string> {
 const isPassable = ({ kind, value = 0 }: Behaviour): boolean =>
   kind === 'last-page-repeats' || kind === 'cursor-ignored' || (kind === 'slow' && value >= 5)
 
-/** The agents of which the result of a sync says that something is missing; null: any agent. */
+/** Returns the agents for which the result of a sync reports missing data; null for any agent. */
 function agentsNamed({ report }: SyncOutcome): (string | null)[] {
   if (report === null) return [null]
   const isUnfinished = report.windowsLeft > 0 || report.outcome !== 'done' || (report.warnings ?? []).length > 0
@@ -259,7 +259,7 @@ const CHECKS: [Violation['invariant'], (world: World) => Iterable<string>][] = [
 export const violationsOf = (world: World): Violation[] =>
   CHECKS.flatMap(([invariant, check]) => [...check(world)].map(text => ({ invariant, text })))
 
-/** A history as text: each sync's outcome. */
+/** Returns a history as text: each sync's outcome. */
 export const accountOf = (world: World): string =>
   world.syncs
     .map(({ index, report, error, isKilled }) => {

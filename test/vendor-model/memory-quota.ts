@@ -5,7 +5,7 @@ import { INCLUDED_SESSIONS, PACK_SESSIONS } from '../../src/core/quota/quota.ts'
 import { DAY, MINUTE } from '../../src/core/time.ts'
 import type { LoadedRequest, MemoryWarehouse } from './memory-warehouse.ts'
 
-/** The greatest of those that are known; null: none is. */
+/** Returns the greatest known one; null if none is known. */
 const greatest = (...values: (number | null | undefined)[]): number | null => {
   const known = values.flatMap(value => value ?? [])
   return known.length === 0 ? null : Math.max(...known)
@@ -34,8 +34,8 @@ const byKey = (reports: readonly KeyedReport[]): Map<string, KeyedReport[]> => {
 }
 
 /**
- * The most careful count of each report under one key. A count that both following ones contradict was a mistake; reports of the same moment
- * do not contradict each other.
+ * Returns the greatest count that each report under one key implies. A count that both following ones contradict was a
+ * mistake; reports of the same moment do not contradict each other.
  */
 function countsOf(own: readonly KeyedReport[]): (readonly [KeyedReport, number | null])[] {
   const included = greatest(...own.map(({ usage }) => usage.includedQuota)) ?? INCLUDED_SESSIONS
@@ -57,7 +57,7 @@ function countsOf(own: readonly KeyedReport[]): (readonly [KeyedReport, number |
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** The key of each moment; of several, that of the most reports. */
+/** Returns the key of each moment: the one with the most reports. */
 function keysByMoment(reports: readonly KeyedReport[]): KeyedReport[] {
   const groups = byKey(reports)
   const alike = ({ key }: KeyedReport) => groups.get(key)!.length

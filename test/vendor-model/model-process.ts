@@ -66,7 +66,7 @@ function startProcess(world: World, killAt: number | undefined): ModelProcess {
   return process
 }
 
-/** The settings of a workspace without any in its configuration, but for those of the history. */
+/** Returns the default settings of a workspace, with those of the history. */
 function settingsOf({ history }: World): Planning['settings'] {
   return {
     ...{ organizations: [], customMetrics: {}, crawlerPages: {}, keepsCrawlerBodies: false, resources: [] },

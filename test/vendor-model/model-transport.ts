@@ -82,7 +82,7 @@ const ERRORS: Record<number, string> = {
 
 const errorBody = (status: number) => ({ message: `status ${status}`, code: ERRORS[status] ?? 'FORBIDDEN', issues: [] })
 
-/** The behaviours that may change the answer. */
+/** Returns the behaviours that may change the answer. */
 function activeAt({ behaviours, memories, draws, vendor, behavesFromMs }: TransportState, atMs: number) {
   if (atMs >= behavesFromMs) return []
   return behaviours.flatMap((behaviour, index) => {
@@ -94,7 +94,7 @@ function activeAt({ behaviours, memories, draws, vendor, behavesFromMs }: Transp
 
 type Active = ReturnType<typeof activeAt>
 
-/** The export's answer, and what it billed. */
+/** Returns the export's answer, and what it billed. */
 function answerExport(
   state: TransportState,
   active: Active,

@@ -85,7 +85,7 @@ export function scenario({ days = 60, settings, ...given }: Given): Scenario {
   }
 }
 
-/** An agent with conversations of the last 30 days. */
+/** Returns an agent with conversations of the last 30 days. */
 export const agent = (id: string, history: number, more: Partial<History['agents'][number]> = {}) => ({
   id,
   history,

@@ -156,8 +156,8 @@ function* beyondWhatIsLeft(world: World): Generator<string> {
 const LIES: (kind: BehaviourKind) => boolean = kind => kind.startsWith('usage-') || kind === 'cached'
 
 /**
- * The most that a page billed beyond what could be foreseen, which the reserve of a small quota does not cover: its conversations had more
- * sessions than any before of the agent. The last conversation of a period may have more sessions than are left.
+ * Returns the most that a page billed beyond what could be foreseen, which the reserve of a small quota does not cover: its
+ * conversations had more sessions than any before of the agent. The last conversation of a period may have more sessions than are left.
  */
 function mostUnforeseen(world: World): number {
   const most = new Map<string, number>()

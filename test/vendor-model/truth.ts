@@ -56,7 +56,7 @@ export function missingAfter(world: World, { beganMs, endedMs }: SyncOutcome, by
 export const sessionsOf = (conversations: readonly Conversation[], atMs: number): number =>
   conversations.reduce((sum, one) => sum + billOf(one, atMs), 0)
 
-/** The export requests of a sync. */
+/** Returns the export requests of a sync. */
 export const requestsOf = (world: World, { index }: SyncOutcome): Served[] =>
   exportsOf(world).filter(({ sync }) => sync === index)
 

@@ -57,7 +57,7 @@ function histories(): History[] {
 const storedIn = ({ conversations }: MemoryWarehouse) =>
   [...conversations.values()].map(({ seen: _, modifiedMs: __, ...row }) => row)
 
-/** A workspace of the warehouse and a warehouse in memory, into which the same is loaded. */
+/** Returns a workspace of the warehouse and a warehouse in memory, into which the same is loaded. */
 function openBoth() {
   const { id: workspaceId, landing, context } = app.workspace()
   const { warehouse } = app

@@ -84,7 +84,7 @@ const NO_MOMENTS = [
 ]
 const TEXTS = [...MOMENTS, ...NO_MOMENTS.map((text): TimeText => ({ text, micros: null }))]
 
-/** The time in µs that SQL reads from each text. */
+/** Returns the time that SQL reads from each text, µs. */
 const parsed = (texts: readonly string[]) =>
   app.warehouse.writer.rows<{ text: string; micros: string | null }>(
     `SELECT x AS text, epoch_us(parse_moment(x))::VARCHAR AS micros FROM (SELECT unnest(from_json($texts::JSON, '["VARCHAR"]')) AS x)`,

@@ -43,7 +43,7 @@ interface WorkspacePlace {
   timeZone: string
 }
 
-/** A workspace of an open warehouse, and its landing in the same data folder. */
+/** Returns a workspace of an open warehouse, and its landing in the same data folder. */
 export function workspaceIn({ home, warehouse, id, timeZone }: WorkspacePlace): Workspace {
   const landing = openLanding(home).workspace(id)
   const context: LoadContext = {

@@ -45,7 +45,7 @@ const ECHOES: Echo[] = [
   { body: Buffer.from(JSON.stringify({ debug: { headers: DUMP } })), isPage: true },
 ]
 
-/** A proxy that echoes the token in the answers to exports, in a different way for each agent. */
+/** Returns a proxy that echoes the token in the answers to exports, in a different way for each agent. */
 async function echoingProxy({ url, world }: Sandbox): Promise<string> {
   const agents = world.agentIds()
   const server = createServer(async (request, response) => {
@@ -75,7 +75,7 @@ async function echoingProxy({ url, world }: Sandbox): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** The text of a file, decompressed if it is compressed, whatever its name. */
+/** Returns the text of a file, decompressed if it is compressed, whatever its name. */
 function readings(bytes: Buffer): string {
   const inner = [gunzipSync, inflateSync, brotliDecompressSync].flatMap(unpack => {
     try {

@@ -26,7 +26,7 @@ import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 const spoolIn = ({ app, config, clock }: SimulatedApp) =>
   spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
 
-/** A synced workspace. `pass` lets time pass, applies the events of that time, runs `before`, and syncs. */
+/** Returns a synced workspace. `pass` lets time pass, applies the events of that time, runs `before`, and syncs. */
 async function live(options: SimulatedAppOptions) {
   const { simulated, end } = await openSimulatedApp(options)
   const sender = openEventSender(simulated, { dropped: 0 })
@@ -133,7 +133,7 @@ describe('conversations that arrive', () => {
   })
 })
 
-/** The lines of `convohouse status` about the workspace. */
+/** Returns the lines of `convohouse status` about the workspace. */
 async function statusOf({ config, app, clock }: SimulatedApp): Promise<string[]> {
   const rows = rowsHere(app.warehouse.instance, { timeoutMs: MINUTE })
   const landing = app.stores.landing.workspace(WORKSPACE)
@@ -152,7 +152,7 @@ async function statusOf({ config, app, clock }: SimulatedApp): Promise<string[]>
   return workspaceLines(await workspaceStatus(asked), nowMs)
 }
 
-/** The lines of `convohouse plan`. */
+/** Returns the lines of `convohouse plan`. */
 async function planOf({ config, app, clock }: SimulatedApp): Promise<string[]> {
   const workspace = config.workspaces[0]!
   const signal = new AbortController().signal

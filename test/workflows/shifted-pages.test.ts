@@ -33,7 +33,7 @@ async function serve({ transport }: World, { clock }: Sandbox, before: () => voi
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** An app whose vendor has so many conversations, a minute apart. */
+/** Returns an app whose vendor has that many conversations, a minute apart. */
 async function appOf(conversations: number, behaviours: Behaviour[], vendor: VendorPlan = {}) {
   const agents = [agent('a', conversations, { historyDays: conversations / (24 * 60) })]
   const world = newWorld({ seed: 1, agents, behaviours, vendor, steps: [] })

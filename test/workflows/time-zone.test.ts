@@ -27,7 +27,7 @@ const expectDaysIn = (zone: string, rows: Stored[]) => {
   expect(Object.fromEntries(rows.map(({ id, day }) => [id, day]))).toEqual(truth)
 }
 
-/** An app with conversations that were exported, and some that only events have reported. */
+/** Returns an app with conversations that were exported, and some that only events have reported. */
 async function appWithEvents(): Promise<SimulatedApp> {
   const simulated = await simulatedApp({ sandbox: { conversations: 20, arrivalsPerDay: 60, traffic: true } })
   await simulated.sync()

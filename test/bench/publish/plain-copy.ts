@@ -17,7 +17,7 @@ import { MEMORY_LIMIT } from './place.ts'
 /** The COPY shall not be slow for want of memory. */
 const PLENTY = '6GB'
 
-/** SELECT of the rows of a table as they are published, with their month where `isPartitioned`. */
+/** Returns the SELECT of the rows of a table as they are published, with their month where `isPartitioned`. */
 function published(relation: SelectedRelation, isPartitioned: boolean): string {
   const { name, published: of, columns, values } = relation
   const names = columns.map(column => column.name)

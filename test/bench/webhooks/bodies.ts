@@ -8,7 +8,7 @@ const WORDS =
     ' ',
   )
 
-/** The first `count` bodies; every call returns the same ones. */
+/** Returns the first `count` bodies; every call returns the same ones. */
 export function eventBodies(count: number): Buffer[] {
   const draw = new Draw(1, 0, 0)
   const text = (words: number) =>

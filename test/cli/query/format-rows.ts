@@ -7,7 +7,7 @@ export interface FormatRow {
   inColumns: string
 }
 
-/** The rows of the table whose four columns are all code. */
+/** Returns the rows of the table whose four columns are all code. */
 export function formatRows(page: string): FormatRow[] {
   return page
     .split('\n')

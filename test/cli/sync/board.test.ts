@@ -34,7 +34,7 @@ describe('displays that share a board', () => {
 
   async function screen() {
     const stream = Object.assign(new PassThrough(), { columns: 80, rows: 24 })
-    /** The output since the last call. */
+    /** Returns the output since the last call. */
     const written = () => stripVTControlCharacters(String(stream.read() ?? ''))
     return { board: await boardOn(stream), written }
   }

@@ -39,7 +39,7 @@ async function openWorkspaces(sandboxes: Partial<SandboxOptions>[], settings: ob
   return { env: { ...TOKEN_ENV, CONVOHOUSE_CONFIG: path }, scenes }
 }
 
-/** The reports of finished rounds in the `--json` output. */
+/** Returns the reports of finished rounds in the `--json` output. */
 const reportsIn = (stdout: string) =>
   jsonLines(stdout.slice(0, stdout.lastIndexOf('\n') + 1)).filter(({ kind }) => kind === 'report')
 

@@ -157,7 +157,7 @@ describe('a read', () => {
 })
 
 describe('arguments', () => {
-  /** The error of a call whose arguments the types forbid; the server must not be asked. */
+  /** Returns the error of a call whose arguments the types forbid; the server must not be asked. */
   async function refusal(name: keyof ApiClient, given: unknown) {
     const { api, server } = await scriptedApi(json({}))
     const call = api[name] as unknown as (given: unknown) => Promise<unknown>

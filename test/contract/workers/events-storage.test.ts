@@ -26,7 +26,7 @@ interface EventsStatus {
   failing: { code: string; what: string; attempts: number; nextTry: string; since: string } | null
 }
 
-/** A receiver and a worker; the data folder and its spool are on separate small disks. */
+/** Returns a receiver and a worker; the data folder and its spool are on separate small disks. */
 async function failingApp(env: Record<string, string>) {
   const folder = await temporaryFolder()
   const home = join(folder, 'data')

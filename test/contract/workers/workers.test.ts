@@ -68,7 +68,7 @@ describeWithTemporal('workers', ({ place, command }) => {
     client = opened
   })
 
-  /** A workspace whose workers are processes of the built command. */
+  /** Returns a workspace whose workers are processes of the built command. */
   async function app(lease: string, timeout: string) {
     const there = await scene({
       sandbox: { conversations: 400, latencyMs: 60, hourlyRequests: RATE.requests, hourMs: RATE.ms },

@@ -22,7 +22,7 @@ const answer = (nowMs: number) => ({
   retryAfterMs: null,
 })
 
-/** The requests of each agent, in the order in which they were made, until the hour has none left for any window. */
+/** Returns the requests of each agent, in the order in which they were made, until the hour has none left for any window. */
 function spendHour(
   windows: readonly { agentId: string; kind: WindowKind; requests: number }[],
   given: GovernorState = newGovernor({ requestsPerHour: PER_HOUR, polledAgents: 3 }),

@@ -15,7 +15,7 @@ import { MINUTE } from '../../../src/core/time.ts'
 
 const NOW = 1_750_000_000_000
 
-/** An answer that reports a usage; fields that are not given have ordinary values. */
+/** Returns an answer that reports a usage; fields that are not given have ordinary values. */
 const answer = (given: Partial<Answer> & { used?: number; included?: number } = {}): Answer => ({
   sentAtMs: NOW,
   receivedAtMs: NOW + 5,
@@ -40,7 +40,7 @@ const answer = (given: Partial<Answer> & { used?: number; included?: number } = 
 /** An agent whose conversations have 1.25 sessions on average, and at most two. */
 const KNOWN = [{ agentId: 'a', returned: 1_000, billed: 1_250, most: 2 }]
 
-/** A governor that knows agent `a` and has received the same usage report twice, so that the usage counts as confirmed. */
+/** Returns a governor that knows agent `a` and has received the same usage report twice, so that the usage counts as confirmed. */
 function governorWith(given: Partial<GovernorOptions> = {}, used = 0, included = 50_000): GovernorState {
   const report = { kind: 'answered' as const, lease: null, answer: answer({ used, included, sentAtMs: NOW - 1 }) }
   return { ...govern(govern(newGovernor(given), report), report), agents: KNOWN }

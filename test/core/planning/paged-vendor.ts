@@ -16,7 +16,7 @@ export interface PagedVendor {
 
 const inUnit = (ms: number, unit: PagedVendor['unit']): number => (unit === 'ms' ? ms : Math.floor(ms / 1_000))
 
-/** The vendor's answer to a paginated request, in the order that the request asks for. */
+/** Returns the vendor's answer to a paginated request, in the order that the request asks for. */
 export function pageOf(
   vendor: PagedVendor,
   query: WindowQuery,
@@ -33,7 +33,7 @@ export function pageOf(
   return { page: inside.slice(start, end), cursorOut: end < inside.length ? String(end) : null }
 }
 
-/** The facts of a landed page. */
+/** Returns the facts of a landed page. */
 export function factsOf(
   at: { window: Window; generation: number; sequence: number; limit: number; cursorIn: string | null },
   answer: ReturnType<typeof pageOf>,

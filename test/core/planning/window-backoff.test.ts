@@ -7,7 +7,7 @@ import { DAY, HOUR, MINUTE } from '../../../src/core/time.ts'
 const NOW = Date.UTC(2026, 10, 20)
 const WINDOW = openWindow({ agentId: 'a', kind: 'tail', fromSec: null, toSec: NOW / 1_000, openedAtMs: NOW })
 
-/** An empty page that reports more pages, and how many conversations were looked at for it. */
+/** Returns an empty page that reports more pages and the number of scanned conversations. */
 const emptyPage = (sequence: number, scanned: number | null): PageFacts => ({
   window: WINDOW,
   generation: 1,

@@ -15,7 +15,7 @@ const COUNT = ['query', 'SELECT count(*) AS n FROM conversations', '--format', '
 
 const synced = syncedScenes({ sandbox: { conversations: 40, arrivalsPerDay: 40, ts: 'activity' } })
 
-/** A scene that was fully synced a day ago, so that there are new conversations now. */
+/** Returns a scene that was fully synced a day ago, so that there are new conversations now. */
 async function syncedADayAgo(): Promise<FaultScene> {
   const scene = await synced()
   scene.sandbox.clock.advance(DAY)

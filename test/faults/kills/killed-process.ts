@@ -62,7 +62,7 @@ export async function runKilled(
   return startCommand([], { ...options, env, main }).ended
 }
 
-/** A copy of a data folder, which is removed when the test ends. */
+/** Returns a copy of a data folder, which is removed when the test ends. */
 export async function copyOf(home: string): Promise<string> {
   const copy = join(await temporaryHome(), 'copy')
   await cp(home, copy, { recursive: true, preserveTimestamps: true })

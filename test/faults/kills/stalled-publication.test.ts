@@ -21,7 +21,7 @@ import { SMALL } from '../../warehouse/temporary-warehouse.ts'
 
 const SRC = join(import.meta.dirname, '../../../dist/src')
 
-/** The target's process, which stops itself before it renames the next file, once it has written its process id. */
+/** Returns the target's process. It writes its process id and stops itself before it renames the next file. */
 const stalling = (mark: string): string => `
 import promises from 'node:fs/promises'
 import { writeFileSync } from 'node:fs'
@@ -53,7 +53,7 @@ const stateOf = (pid: number): string | null => {
 
 const isGone = (pid: number): boolean => [null, 'Z', 'X'].includes(stateOf(pid))
 
-/** A published data folder, whose conversation has changed since. */
+/** Returns a published data folder with a conversation that has changed since. */
 async function openScene() {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-'))
   const [mark, entry] = [join(home, 'stopped'), join(home, 'stalling.mjs')]

@@ -27,7 +27,7 @@ const DENSITY = { perDay: { low: 10, high: 20 }, newPerDay: 15, sessionsPerConve
 const NOW = Date.UTC(2026, 10, 20, 12)
 const COVERED = [{ from: 0, to: NOW / 1_000 }]
 
-/** A plan for agents that were read up to now, or of which `days` days were not read. */
+/** Returns a plan with one agent per argument: 0 if it was read up to now, else its number of unread days. */
 function preparedFor(...days: number[]): Prepared {
   const plan = planWindows({
     agents: days.map((unread, at) => ({

@@ -17,7 +17,7 @@ const app = temporaryWarehouse()
 
 const changedMs = (version: number): number => SENT_AT_MS - DAY + version * MINUTE
 
-/** The fields of a conversation at a version, whose `ts` lies in a month, or is absent. */
+/** Returns the fields of a conversation at a version, with a `ts` in a month or without one. */
 const valuesOf = (version: number, month: 0 | 1 | 2 | null) => ({
   state: `state ${version}`,
   tags: ['a'],

@@ -50,7 +50,7 @@ function land({ landing }: Workspace, step: Exclude<Step, EventStep>): Promise<L
   return landVoices(landing, { voices: step.voices, sentAtMs })
 }
 
-/** The event as the receiver appends it. */
+/** Returns the event as the receiver appends it. */
 function eventOf(step: EventStep, workspaceId: string): SpoolEvent {
   if (!('text' in step)) return spoolEvent({ event: step.event, ...step.payload }, workspaceId, msOf(step))
   const event = spoolEvent(JSON.parse(step.text) as Record<string, unknown>, workspaceId, msOf(step))

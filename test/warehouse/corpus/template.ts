@@ -17,7 +17,7 @@ const isNew = (folder: string): Promise<boolean> =>
     () => false,
   )
 
-/** The template of this run. The first process that needs it builds it; others wait. */
+/** Returns the template of this run. The first process that needs it builds it; others wait. */
 async function template(): Promise<string> {
   const run = inject('corpus')
   const [home, building, failed] = ['home', 'building', 'failed'].map(name => join(run, name)) as [

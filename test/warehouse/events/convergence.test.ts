@@ -37,7 +37,7 @@ const message = fc.record({
   lateMs: fc.constantFrom(0, 1, MINUTE, 3 * MINUTE),
 }) as fc.Arbitrary<Message>
 
-/** The time at which the conversation reached that version. */
+/** Returns the time at which the conversation reached that version. */
 const changedMs = (version: number): number => SENT_AT_MS + version * MINUTE
 
 const valuesAt = (version: number): Record<string, unknown> => ({

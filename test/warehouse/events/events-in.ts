@@ -8,7 +8,7 @@ import type { Workspace } from '../temporary-warehouse.ts'
 
 export const RECEIVED_MS = SENT_AT_MS + 5_000
 
-/** An event as the spool stores it: canonical JSON, with its id. */
+/** Returns an event as the spool stores it: canonical JSON, with its id. */
 export function eventOf(
   type: string,
   payload: Record<string, unknown>,

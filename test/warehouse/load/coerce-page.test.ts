@@ -75,7 +75,7 @@ describe('a page with nesting around its records that would crash the process', 
   })
 })
 
-/** The contents of a gzip member, ignoring its checksum; undefined if it cannot be decompressed. */
+/** Returns the contents of a gzip member, ignoring its checksum; undefined if it cannot be decompressed. */
 function unpacked(member: Uint8Array): string | undefined {
   try {
     return inflateRawSync(member.subarray(10, -8)).toString('latin1')

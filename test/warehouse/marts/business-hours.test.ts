@@ -25,7 +25,7 @@ const ZONES = [
 
 const QUARTER = 15 * MINUTE
 
-/** The offset of a zone, which changes at quarters of hours only, ms. */
+/** Returns the offset of a zone, ms. It only changes at quarters of an hour. */
 function offsets(zone: string): (atMs: number) => number {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,

@@ -196,20 +196,20 @@ const rowsOf = async (relation = ({ name }: Mart) => `marts.${name}`): Promise<u
   return app.warehouse.writer.rows(`${rows.join(' UNION ALL ')} ORDER BY ALL`)
 }
 
-/** The rows that the SELECT of each mart returns over all rows of its tables, and of the marts that it is built from. */
+/** Returns the rows that the SELECT of each mart returns over all rows of its tables, and of the marts that it is built from. */
 async function computedRows(): Promise<unknown> {
   await defineMacros(app.warehouse.writer)
   return rowsOf(mart => `(${mart.select}\n)`)
 }
 
-/** The rows of marts that are built from empty. */
+/** Returns the rows of marts that are built from empty. */
 async function rebuiltRows(options: { slice?: number } = {}): Promise<unknown> {
   await app.warehouse.writer.run('DELETE FROM _marts')
   await refreshMarts(app.warehouse.writer, options)
   return rowsOf()
 }
 
-/** A copy of the marts, kept by the change log. */
+/** Returns a copy of the marts, kept by the change log. */
 async function openCopy() {
   const { writer } = app.warehouse
   await registerConsumer(writer, 'copy')

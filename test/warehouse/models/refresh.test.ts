@@ -82,10 +82,10 @@ const COUNTED = [
   'SELECT channel, count(*) AS conversations, {a: 1} AS nested, 1.5::DECIMAL(4, 2) AS amount FROM own GROUP BY ALL -- no line break',
 ]
 
-/** A file with a valid header over this SELECT, whose rows have the columns `workspace_id` and `conversation_id`. */
+/** Returns a file with a valid header over this SELECT, whose rows have the columns `workspace_id` and `conversation_id`. */
 const over = (select: string): readonly string[] => [...HEADER, ...KEYS, select]
 
-/** A file with a key column of that name, whose values are of the class `none`, over this SELECT. */
+/** Returns a file with a key column of that name, whose values are of the class `none`, over this SELECT. */
 const keyed = (name: string, select: string) => [
   ...['-- Rows.', `-- key: ${name}`, '-- columns:', `--   ${name}  none  Key`],
   select,

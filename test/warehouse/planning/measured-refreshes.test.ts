@@ -26,7 +26,7 @@ const resolved = (convoId: string) =>
     lightConvoData: { isResolved: true, lastModified: CHANGED, lastMessageTS: WRITTEN },
   })
 
-/** The page of a refresh that no new message caused. */
+/** Returns the page of a refresh that was not caused by a new message. */
 const refreshOf = ({ landing }: Workspace, records: Json[], known = records.map(({ ID }) => ID as string)) => {
   const ids = records.map(({ ID }) => ID as string)
   const window = freshWindow({ kind: 'refresh', toSec: 0, openedAtMs: LATER, ids, known })

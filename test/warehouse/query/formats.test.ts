@@ -39,7 +39,7 @@ async function bytesIn(result: QueryResult, format: RowFormat): Promise<Buffer> 
 const bytesOf = async (sql: string, format: RowFormat): Promise<Buffer> => bytesIn(await run(sql), format)
 const textOf = async (sql: string, format: RowFormat) => (await bytesOf(sql, format)).toString()
 
-/** The result after a transfer over the holder's socket, in pieces of seven bytes. */
+/** Returns the result after a transfer over the holder's socket, in pieces of seven bytes. */
 async function wired(sql: string, format: RowFormat): Promise<Buffer> {
   const result = await run(sql)
   async function* pieces(): AsyncGenerator<Buffer> {

@@ -7,7 +7,7 @@ import { ENDLESS, LATE, servedWarehouse } from './served-warehouse.ts'
 
 const served = servedWarehouse()
 
-/** A request as any HTTP client makes it. */
+/** Returns a request as any HTTP client makes it. */
 async function post(
   body: object | string,
   { accept, path = '/query', method = 'POST' }: { accept?: string; path?: string; method?: string } = {},

@@ -131,7 +131,7 @@ describe('the socket', () => {
 })
 
 describe('a client', () => {
-  /** A holder that answers every request with these bytes, then closes the connection or leaves the answer unfinished. */
+  /** Returns a holder that answers every request with these bytes, then closes the connection or leaves the answer unfinished. */
   async function answering(how: (response: ServerResponse) => void) {
     await served.server.close()
     const other = createServer((_, response) => how(response))

@@ -7,7 +7,7 @@ const OF_THIS_PLACE = ['_change_log', '_changes', '_checks', '_consumers', '_fol
 /** Load times and record numbers differ from load to load, and so does whether a page is coerced because of others of its batch. */
 const OF_THIS_LOAD = ['_loaded_at', 'loaded_at', 'quarantined_at', '_record', 'coerced']
 
-/** Rows as sorted lines, by table. */
+/** Returns the rows as sorted lines, by table. */
 export async function everyColumn(rows: (sql: string) => Promise<Row[]>): Promise<Record<string, string[]>> {
   const quoted = (names: readonly string[]) => names.map(name => `'${name}'`).join(', ')
   const tables =

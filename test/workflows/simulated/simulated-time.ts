@@ -14,7 +14,7 @@ interface Sleeper {
   wake(): void
 }
 
-/** A clock that jumps to the next wake-up time as soon as all work is asleep. */
+/** Returns a clock that jumps to the next wake-up time as soon as all work is asleep. */
 export function simulatedTime(sandbox: SandboxClock): SimulatedTime {
   const sleepers = new Set<Sleeper>()
   let working = 0

@@ -13,7 +13,7 @@ const READ: Record<string, (column: string) => string> = {
   BIGINT: column => `${column}::DOUBLE`,
 }
 
-/** Names and columns of the tables that hold conversation records: `conversations` and its child tables. */
+/** Returns the names and columns of the tables that hold conversation records: `conversations` and its child tables. */
 async function recordTables(rows: Rows): Promise<Columns> {
   // Lists the columns of all tables in one query, because that query takes longer than reading a small table.
   const columns =
@@ -61,7 +61,7 @@ const canonical = (value: unknown): unknown => {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** A row as text, with its columns sorted by name. */
+/** Returns a row as text, with its columns sorted by name. */
 const asLine = (row: Row): string => {
   const members = orderOf(Object.keys(row)).map(
     name => `${JSON.stringify(name)}:${JSON.stringify(canonical(row[name]))}`,
@@ -79,7 +79,7 @@ function orderOf(names: string[]): string[] {
   return order
 }
 
-/** Rows as sorted lines of text: lines are equal if and only if the rows are, and each differing row is one line. */
+/** Returns the rows as sorted lines of text: lines are equal if and only if the rows are, and each differing row is one line. */
 export const asLines = (tables: Tables): Record<string, string[]> =>
   Object.fromEntries(
     [...tables].map(([table, rows]) => [table, rows.map(asLine).sort()] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
