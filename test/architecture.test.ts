@@ -48,7 +48,7 @@ const isPure = (path: string): boolean => path.startsWith('src/core/') || isWork
 const importersOf = (sources: readonly SourceFile[], name: string): string[] =>
   sources.filter(({ packages }) => packages.includes(name)).map(({ path }) => path)
 
-/** Files whose code matches, comments excluded. */
+/** Returns the files whose code matches, comments excluded. */
 const matching = (sources: readonly SourceFile[], pattern: RegExp): string[] =>
   sources.filter(({ text }) => pattern.test(withoutComments(text))).map(({ path }) => path)
 
@@ -183,7 +183,7 @@ describe('the configuration', () => {
   /** Environment variables that describe a terminal's capabilities by convention; they are not settings of convohouse. */
   const TERMINAL = 'NO_COLOR|FORCE_COLOR|TERM|COLUMNS|CI|DEBUG'
 
-  // The process of a target hands its password to libpq by a variable, which it writes and never reads.
+  // The process of a target passes its password to libpq in a variable that it writes and never reads.
   it('is the only reader of the environment, except for variables about the terminal in the command line', () => {
     const readers = matching(sources, /\bprocess\.env\b(?!\[PASSWORD_VARIABLE\] = )(?<!delete process\.env)/).filter(
       path => path !== 'src/config.ts',
@@ -200,7 +200,7 @@ describe('the configuration', () => {
   })
 
   it('is the only reader of its file', () => {
-    // The other only writes YAML.
+    // The other file only writes YAML.
     expect(importersOf(sources, 'yaml').sort()).toEqual(['src/config.ts', 'src/publish/dbt-properties.ts'])
     const [writer] = sources.filter(({ path }) => path === 'src/publish/dbt-properties.ts')
     expect(writer!.text).toContain("import { stringify } from 'yaml'")
@@ -211,7 +211,7 @@ describe("a vendor's text", () => {
   const NAMES =
     '(?:[aA]gent|[cC]onvo|[cC]onversation|[oO]rganization|[tT]eam|[uU]ser|[oO]wner|[wW]orkspace|[mM]odel)I[dD]'
   const TEXT = `(?:\\w+\\.)*(?:\\w*${NAMES}|id|ID|agent|tag|model|variable)!?`
-  /** A member that is named by an id, or a `Map` that becomes an object. */
+  /** A member with an id as its name, or a `Map` that becomes an object. */
   const KEYS_AN_OBJECT = new RegExp(
     `[\\w.]*[\\w\\])]\\[${TEXT}\\]|[{,]\\s*\\[${TEXT}\\]:|Object\\.fromEntries\\(\\[\\.{3}\\w+\\]\\.map`,
     'g',

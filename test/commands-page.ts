@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createProgram } from '../src/cli/program.ts'
 import { idsIn, OPERATIONS, type Operation } from '../src/client/api/operations.ts'
 
-/** The variables that the program reads, and what each is for. */
+/** The variables that the program reads, and their purpose. */
 export const VARIABLES: Readonly<Record<string, string>> = {
   CONVOHOUSE_CONFIG: 'The configuration file (default: `convohouse.yaml` in the working folder)',
   CONVOHOUSE_HOME: 'The data folder, instead of `home`',
@@ -49,7 +49,7 @@ function operationRow(operation: Operation): string {
   return `| \`${name}\` | ${section} | ${code(given)} | ${code(Object.keys(envelope))} |`
 }
 
-/** Returns the page. */
+/** Returns the text of the page. */
 export async function commandsPage(): Promise<string> {
   const program = await createProgram()
   const variables = Object.entries(VARIABLES).map(([name, about]) => `| \`${name}\` | ${about} |`)

@@ -1,4 +1,4 @@
-// What the benches share that run the built command: its path, its environment and a folder that ends with the work.
+// Shared by benches that run the built command: its path, its environment, and a folder that is removed after the work.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Time until the first rows: from the start of `convohouse sync` (new process, empty data folder) until a query during the sync counts
-// conversations.
+// Measures the time until the first rows: from the start of `convohouse sync` (new process, empty data folder) until a
+// query during the sync counts conversations.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { startSandbox } from '../../src/sandbox/server.ts'

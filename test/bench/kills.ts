@@ -1,5 +1,5 @@
-// `kill -9` of `convohouse sync` at random points: counts what is lost, duplicated or billed twice. After every twenty kills and a
-// complete sync, the tables are compared with the sandbox's generator.
+// Sends `kill -9` to `convohouse sync` at random points and counts what is lost, duplicated or billed twice. After
+// every twenty kills and a complete sync, the tables are compared with the sandbox's generator.
 
 import { killSyncs } from '../faults/kills/kills.ts'
 import { type BenchOptions, rounded, seconds } from './measure.ts'

@@ -79,7 +79,7 @@ export function pageOf(
 /** Lands `records` conversations of `agents` agents below `home`. */
 export async function landExport(home: string, options: { records: number; agents: number }): Promise<LandedExport> {
   const nowMs = EXPORTED_AT_MS
-  // 1.1: the export skips the 5 % of conversations in which no person has written, and so does the loop below.
+  // Section 1.1: the export skips the 5 % of conversations in which no person has written; the loop below does too.
   const world = createWorld({
     agents: options.agents,
     conversations: Math.ceil(options.records * 1.1),
@@ -98,7 +98,7 @@ export async function landExport(home: string, options: { records: number; agent
       toSec: Math.floor(nowMs / 1_000),
       openedAtMs: nowMs,
     })
-    // As the export sorts them (API document, section 4.12): newest first.
+    // Newest first, as the export sorts them (API document, section 4.12).
     const all = [...world.conversations(agentId, nowMs)]
       .filter(one => one.billableSessions > 0)
       .sort((a, b) => Number(b.document.ts ?? 0) - Number(a.document.ts ?? 0))

@@ -7,9 +7,9 @@ export interface BenchOptions {
   kills: number
   seed: number
   rows: number
-  /** Simulated days; null: as many as the bench's figures are for. */
+  /** Simulated days; null for as many as the bench's published figures. */
   days: number | null
-  /** Where a bench keeps the warehouse that it builds, for later runs; null: it is removed. */
+  /** Folder in which a bench keeps the warehouse that it builds, for later runs; null if it is removed. */
   home: string | null
   /** Settings of a workspace that replace the defaults, as JSON. */
   settings: object

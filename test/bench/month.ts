@@ -1,6 +1,6 @@
-// A month of a workspace in simulated time, with default settings: polls, conversations that change for days, webhook events (some are
-// never sent), and wrong or reset counters. Reports the cost, compared with an oracle that knows the truth and with a daily export of the
-// last week, and how many rows are stale at the end of each day.
+// Runs a month of a workspace in simulated time, with default settings: polls, conversations that change for days,
+// webhook events (some are never sent), and wrong or reset counters. Reports the cost, compared with an oracle that
+// knows the truth and with a daily export of the last week, and how many rows are stale at the end of each day.
 
 import { spoolOf } from '../../src/app/spool.ts'
 import { RESOURCE_NAMES } from '../../src/config/resources.ts'
@@ -119,8 +119,8 @@ async function endDay(lived: Omit<Lived, 'ours' | 'events'>): Promise<void> {
 }
 
 /**
- * Start times of the conversations that began before the month; 0 if unknown. Conversations that have not settled become changes,
- * because they must still be exported.
+ * Returns the start times of conversations that began before the month; 0 if unknown. Conversations that have not
+ * settled become changes, because they must still be exported.
  */
 function historyOf({ world }: Sandbox, changes: Changes, { settleMs }: Settings): Map<string, number> {
   const began = new Map<string, number>()

@@ -7,7 +7,7 @@ import { layoutOf } from '../../src/catalog/layout.ts'
 import type { Writer } from '../../src/warehouse/connection.ts'
 import { lastNumber } from '../../src/warehouse/load/merge.ts'
 
-/** Id of a conversation's copy: a UUID in the sandbox's form. The SQL below computes the same. */
+/** Returns the id of a conversation's copy: a UUID in the sandbox's form. The SQL below computes the same. */
 export function copyId(id: string, copy: number): string {
   const hex = createHash('md5').update(`${id}:${copy}`).digest('hex')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
@@ -24,11 +24,11 @@ interface Copies {
   source: number
   from: number
   to: number
-  /** The copies are spread over so many months: the times of copy n are earlier by 3n months, modulo this number. */
+  /** Number of months over which the copies are spread: the times of copy n are earlier by 3n months, modulo this number. */
   months?: number
 }
 
-/** Number of months by which a copy is earlier, if copies are spread over `months`. */
+/** Returns the number of months by which a copy is earlier, if copies are spread over `months`. */
 export const monthsBack = (copy: number, months: number): number => (3 * copy) % months
 
 /** Returns the SQL of a table's times in a copy, for REPLACE. Bookkeeping columns stay as they are. */

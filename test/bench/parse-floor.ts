@@ -1,5 +1,5 @@
-// Lower bound for loading: a process that only decodes and parses page bodies that are already in memory.
-// Prints the seconds. Usage: node parse-floor.js FOLDER-OF-BODIES
+// Measures a lower bound for loading: only decodes and parses page bodies that are in memory. Prints the seconds.
+// Usage: node parse-floor.js FOLDER-OF-BODIES
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { seconds } from './measure.ts'

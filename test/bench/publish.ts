@@ -33,7 +33,7 @@ const SHARE = 0.01
 /** Defaults of the configuration, on two cores. */
 const SETTINGS = { everyMs: 900_000, memoryLimit: '512MB', threads: 2 }
 
-/** A publication that takes longer than is allowed is measured all the same. */
+/** Longer than the default, so that slow publications are measured as well. */
 const LONGEST_MS = 3_600_000
 
 const MIB = 2 ** 20
@@ -65,7 +65,7 @@ interface Measured {
   copy: number[]
 }
 
-/** Publishes to a target; resolves with the seconds. `peak` gets the peak resident set of any process, bytes. */
+/** Publishes to a target; resolves with the seconds. `peak` receives the highest peak resident set of any process, bytes. */
 async function timedPublication(
   { warehouse, home, extensions }: { warehouse: Warehouse; home: string; extensions: string | null },
   { target, refill, peak }: { target: TargetConfig; refill: boolean; peak: { bytes: number } },
@@ -87,7 +87,7 @@ async function timedPublication(
   return taken
 }
 
-/** Frees what the bench itself has read: the peak of this process must not include it. */
+/** Collects garbage: the peak of this process must not include what the bench itself has read. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
@@ -156,7 +156,7 @@ async function measure(
         measured[target.type].copy.push(taken)
         log(`COPY for ${target.type}: ${rounded(taken)} s`)
       }
-      // Last, because the server works on by itself.
+      // PostgreSQL comes last, because its server continues to work in the background.
       const postgres = (await server?.newTarget()) ?? null
       if (postgres) {
         await timed(postgres, true)

@@ -1,5 +1,5 @@
-// Speed from landed pages to tables: `convohouse replay` without a warehouse, measured over the entire process (opening, migrations, heads,
-// drift, versions, observations, bookkeeping, checkpoint), compared with only decoding and parsing the same page bodies.
+// Measures the speed from landed pages to tables: `convohouse replay` without a warehouse, measured over the entire process (opening,
+// migrations, heads, drift, versions, observations, bookkeeping, checkpoint), compared with only decoding and parsing the same page bodies.
 //
 // Each measurement is a separate process, in turns. This matters: V8 parses the same bodies in 1.7 s in a process with a small heap, and in
 // 0.95 s in one whose heap has grown to 400 MB, because it then collects garbage less often.

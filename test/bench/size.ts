@@ -40,7 +40,7 @@ function defaultSettings() {
   return { resources, settleMs, quietMs, refreshOn, rereadShare, sampleShare }
 }
 
-/** Runs the syncs and events of so many days. */
+/** Runs the syncs and events of the given number of days. */
 async function fill(simulated: SimulatedApp, days: number): Promise<void> {
   const { sandbox, config, app, clock } = simulated
   const sender = openEventSender(simulated, { dropped: 0 })

@@ -17,7 +17,7 @@ import { copyId, multiply } from './multiplied.ts'
 import { contextOf, inWarehouse, landingOf, loadSource, type Place } from './place.ts'
 
 const PAGES_PER_LOAD = 50
-/** Half of them with a consumer; fewer show that the bench works. */
+/** Number of loads, half of them with a consumer; a few suffice to show that the bench works. */
 const loadsBeside = (rows: number): number => (rows < 10_000 ? 2 : 20)
 
 type Document = Record<string, unknown> & { ID: string }
@@ -28,7 +28,7 @@ interface Replacing {
   loads: number
 }
 
-/** Pages of one full window per agent. Each record has the id of a copy (`copyId`), so it replaces that copy, never an original. */
+/** Returns the pages of one full window per agent. Each record has the id of a copy (`copyId`), so it replaces only that copy. */
 function replacingPages({ source }: Place, options: Replacing): ExportedPage[] {
   const documents = new Map<string, Document[]>()
   for (const [index, body] of source.bodies.entries()) {
@@ -82,7 +82,7 @@ interface Measured {
   cpu: Record<'plain' | 'logged', number[]>
 }
 
-/** Milliseconds per page of each load, including checkpoints that DuckDB decides to make. */
+/** Returns the milliseconds per page of each load, including checkpoints that DuckDB decides to make. */
 async function measure(place: Place, options: Replacing): Promise<Measured> {
   const pages = replacingPages(place, options)
   return inWarehouse(place.home, { bulk: false }, async warehouse => {

@@ -1,6 +1,6 @@
-// Throughput of the receiver: durable events acknowledged per second, compared with a minimal Node server that appends and syncs with the
-// same group commit; the latency of acknowledgements at a thousand events per second; and the receiver's peak memory while senders without
-// a secret post bodies of 8 MB beside two hundred events per second, of which none may be refused. Receiver, load and disk share the machine.
+// Measures the receiver: durable events acknowledged per second, compared with a minimal Node server that appends and syncs with the same
+// group commit; the latency of acknowledgements at a thousand events per second; and the receiver's peak memory while senders without a
+// secret post bodies of 8 MB beside two hundred events per second, of which none may be refused. Receiver, load and disk share the machine.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -84,7 +84,7 @@ interface Turn {
   bare: Load
 }
 
-/** The two servers alternate in being measured first. */
+/** Measures the two servers in turn, each first in half of the turns. */
 async function turns(ports: { ours: number; bare: number }): Promise<Turn[]> {
   for (const port of [ports.ours, ports.bare]) await load(port, WARMING_SECONDS, FASTEST)
   const taken: Turn[] = []
@@ -107,7 +107,7 @@ async function steady(port: number): Promise<Load> {
   return result
 }
 
-/** Peak resident set of the receiver, MB; 0 except on Linux. @throws if an event is refused */
+/** Returns the peak resident set of the receiver, MB; 0 except on Linux. @throws if an event is refused */
 async function besideHostile(port: number, pid: number): Promise<number> {
   const hostile = execute(process.execPath, [
     script('hostile'),
@@ -120,7 +120,7 @@ async function besideHostile(port: number, pid: number): Promise<number> {
   return peakMb
 }
 
-/** Medians over the turns of all rounds; ratios are computed per turn. */
+/** Prints medians over the turns of all rounds; ratios are computed per turn. */
 export async function webhooksBench({ rounds }: BenchOptions): Promise<Record<string, number>> {
   const taken: Turn[] = []
   const p99sMs: number[] = []

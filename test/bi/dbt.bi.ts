@@ -1,4 +1,4 @@
-// The example of a dbt project, built over a snapshot with dbt-duckdb: `npm run test:bi`.
+// Tests the example of a dbt project, built over a snapshot with dbt-duckdb: `npm run test:bi`.
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { dbtProject } from './dbt.ts'

@@ -11,9 +11,9 @@ const EXAMPLE = join(import.meta.dirname, '..', '..', 'examples', 'dbt')
 
 export interface DbtProject {
   folder: string
-  /** Runs dbt in the project. @returns what it prints */
+  /** Runs dbt in the project. @returns its output */
   dbt(...words: string[]): Promise<string>
-  /** Builds the models and expects that each test of the sources passes. */
+  /** Builds the models and expects that all tests of the sources pass. */
   build(...words: string[]): Promise<void>
 }
 

@@ -43,7 +43,7 @@ const namesIn = (target: LakeTarget, { id }: Workspace) =>
     (await rows(`SELECT user_name FROM conversations WHERE workspace_id = '${id}' ORDER BY 1`)).flat(),
   )
 
-/** Objects below the prefix that contain the text, or values that do. */
+/** Returns the objects below the prefix that contain the text, or have values that do. */
 async function objectsWith(target: LakeTarget, text: string): Promise<string[]> {
   const folder = await mkdtemp(join(app.home, 'objects-'))
   for (const [at, name] of (await s3.bucket.names(target)).entries())

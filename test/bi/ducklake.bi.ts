@@ -33,7 +33,7 @@ const asOwner = (target: LakeTarget, ...statements: string[]) =>
     for (const statement of statements) await rows(statement)
   })
 
-/** Returns the text of a failure with its hint, which must not contain the password. */
+/** Returns the text of a failure with its hint; it must not contain the password. */
 async function failureText(target: LakeTarget): Promise<string> {
   const { code, message, hint } = await failureOf(publish(target))
   const text = `${code} ${message} ${hint}`
@@ -41,7 +41,7 @@ async function failureText(target: LakeTarget): Promise<string> {
   return text
 }
 
-/** Values of the catalog's statistics that contain the text. */
+/** Returns the values of the catalog's statistics that contain the text. */
 const statisticsWith = ({ catalog: { schema } }: LakeTarget, text: string) => {
   const of = (table: string) =>
     `SELECT min_value AS least, max_value AS greatest FROM ${schema}.ducklake_${table}_column_stats`
@@ -226,7 +226,7 @@ describeWithPostgres('the versions of a lake', () => {
         ['round 10 10'],
         ['round 20 22'],
       ])
-      // Written before the last merges and rewrites.
+      // These files were written before the last merges and rewrites.
       const [, , third] = (await rows(
         `SELECT snapshot_id FROM lake.snapshots() WHERE commit_message = 'delta' ORDER BY 1`,
       )) as [number][]
@@ -293,7 +293,7 @@ describeWithPostgres('the versions of a lake', () => {
           expect(await rows(`SELECT id FROM people WHERE name > 'é'`)).toEqual([['2']])
           for (const column of ['id', 'n', 'x', 'name', '"at"'])
             expect(await rows(`SELECT min(${column}), max(${column}) FROM people`), column).toEqual(
-              // DuckDB computes those of a subquery with a limit.
+              // DuckDB computes the bounds of a subquery with a limit.
               await rows(`SELECT min(${column}), max(${column}) FROM (FROM people LIMIT 1000000)`),
             )
         })

@@ -1,4 +1,4 @@
-// The page about Evidence: its connector reads a snapshot with the options and the query of the page.
+// Tests the page about Evidence: its connector reads a snapshot with the options and the query of the page.
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -27,7 +27,7 @@ const scene = publishedScene([{ name: 'dashboards', type: 'snapshot' }])
 it('Evidence reads the rows of the page, with days as dates and figures as numbers', async () => {
   const { getRunner } = createRequire(join(needed(EVIDENCE), 'package.json'))('@evidence-dev/duckdb') as Connector
   const { options } = parse(connection!) as { options: { filename: string } }
-  // `sources/convohouse` of a project beside `published`, with the query in it.
+  // Folder `sources/convohouse` of a project beside `published`, which contains the query.
   const source = join(scene.home, 'sources', 'convohouse')
   await mkdir(source, { recursive: true })
   await writeFile(join(source, 'daily.sql'), query!)

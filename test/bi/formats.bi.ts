@@ -11,7 +11,7 @@ interface Report {
   types: [string, string][]
   sameSchema: boolean
   sameInPolars: boolean
-  /** Names and dtypes. */
+  /** Column names and dtypes. */
   inPolars: [string, string][]
   sameInPandas: boolean
   inPandas: [string, string][]

@@ -1,4 +1,4 @@
-// The dashboards and pages for BI tools, on PostgreSQL as the compose profile `bi` sets it up.
+// Tests the dashboards and pages for BI tools, on PostgreSQL as the compose profile `bi` sets it up.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ interface Answer {
   types: Record<string, string>
 }
 
-/** Returns the rows of a SELECT, and the types of its columns as PostgreSQL names them. */
+/** Returns the rows of a SELECT, and the types of its columns under PostgreSQL's names. */
 async function ask(sql: string): Promise<Answer> {
   const found = await published.reader.rows(`SELECT row_to_json(q)::text FROM (${sql.replace(/;\s*$/, '')}) q`)
   const rows = found.map(([row]) => JSON.parse(String(row)) as Record<string, unknown>)
@@ -65,7 +65,7 @@ describeWithPostgres('the reader', () => {
     )
     expect(tables.length).toBeGreaterThan(50)
     for (const [table] of tables) await published.reader.rows(`SELECT count(*) FROM ${table}`)
-    // The role's default, which a client may change.
+    // This is the role's default, which a client may change.
     expect(await published.reader.rows(`SELECT current_setting('default_transaction_read_only')`)).toEqual([['on']])
     const writing = 'SET TRANSACTION READ WRITE'
     for (const sql of [
@@ -87,7 +87,7 @@ describeWithPostgres('the pages', () => {
   it.each(readdirSync(join(ROOT, 'docs/bi')))('%s has SQL that PostgreSQL answers', async name => {
     const blocks = [...read(`docs/bi/${name}`).matchAll(/```sql\n([^`]+)```/g)].map(([, sql]) => sql!)
     const queries = blocks.flatMap(sql => sql.split(/;\s*/).filter(Boolean))
-    // Not of another engine's catalog.
+    // Excludes queries of another engine's catalog.
     for (const query of queries.filter(sql => /(?<!\.)\bconvohouse_marts\./.test(sql)))
       expect((await ask(query)).rows.length, query).toBeGreaterThan(0)
   })

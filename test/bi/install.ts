@@ -1,4 +1,4 @@
-// Installs what these tests need, one tool after another, before the first test begins: test files run side by side.
+// Installs the tools of these tests one after another before the first test begins, because test files run in parallel.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -20,7 +20,7 @@ function reasonOf(error: unknown): string {
   return (lines.at(-1) ?? message.split('\n')[0]!).trim()
 }
 
-/** Installs a tool, and prints what became of it. @returns null, or the reason why it is missing */
+/** Installs a tool and prints the outcome. @returns null, or the reason why it is missing */
 async function provided(tool: Tool): Promise<string | null> {
   const place = join(CACHE, tool.folder)
   if (isInstalled(tool)) {
@@ -49,6 +49,6 @@ export default async function setup(project: TestProject): Promise<undefined | (
   }
   if (process.env.CI && lines.length > 0) throw new Error(lines.join('\n'))
   project.provide('lacking', lacking)
-  // Again where people look: below the results.
+  // Prints it again below the results, where people look.
   return lines.length > 0 ? () => console.warn(lines.join('\n')) : undefined
 }

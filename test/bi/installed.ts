@@ -1,17 +1,17 @@
-// Tools that tests install below `node_modules/.cache`, each once: a marker is written when its folder is complete.
+// Installs each tool once below `node_modules/.cache`; a marker is written when its folder is complete.
 import { existsSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** npm and vitest run in the root of the repository. The compiled bench has another place than its source. */
+/** npm and vitest run in the root of the repository. The compiled bench is in another folder than its source. */
 export const CACHE = join(process.cwd(), 'node_modules', '.cache')
 
 export interface Tool {
-  /** Names its folder in the cache. It contains the version, so that another version is another folder. */
+  /** Name of its folder in the cache. It contains the version, so that each version has a separate folder. */
   folder: string
-  /** Says for people what it is and where it comes from. */
+  /** Text for people that describes the tool and its origin. */
   about: string
-  /** @throws an error that says what is missing on this machine */
+  /** Installs the tool. @throws an error that names what is missing on this machine */
   install: (folder: string) => Promise<void>
 }
 
@@ -25,7 +25,7 @@ export function folderOf(tool: Tool): string {
   return join(CACHE, tool.folder)
 }
 
-/** Installs a tool unless it is there. @returns true if it was installed now */
+/** Installs a tool unless it is already installed. @returns true if it was installed now */
 export async function install(tool: Tool): Promise<boolean> {
   if (isInstalled(tool)) return false
   const folder = join(CACHE, tool.folder)

@@ -1,4 +1,4 @@
-// Packages of a small table of its own, applied by the target in this process: many publications in little time.
+// Builds packages of a small table and applies them with the target in this process: many publications in little time.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { quoteText } from '../../src/catalog/layout.ts'
@@ -26,14 +26,14 @@ export interface Row {
 export interface LakeWriter {
   database: TargetDatabase
   opened: OpenTarget
-  /** Replaces the rows with these ids; `deletes`: ids whose rows are deleted. */
+  /** Replaces the rows with these ids; `deletes`: ids of rows to delete. */
   publish(
     rows: readonly Row[],
     options?: { refill?: boolean; deletes?: readonly number[]; erases?: boolean },
   ): Promise<void>
 }
 
-/** Opens the lake as the process of a target does. `more`: further columns, of which SQL makes values from `id` and `name`. */
+/** Opens the lake as the process of a target does. `more`: further columns, with SQL that computes them from `id` and `name`. */
 export async function lakeWriter(
   home: string,
   target: LakeTarget,

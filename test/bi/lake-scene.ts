@@ -12,7 +12,7 @@ import type { PostgresScene } from './postgres-scene.ts'
 
 let targets = 0
 
-/** Returns a lake that no other test uses, whose catalog is a schema of its name. */
+/** Returns a lake that no other test uses; its catalog is a schema of the same name. */
 export function newLake(
   { app, newTarget }: PostgresScene,
   settings: Partial<LakeTarget> = {},
@@ -43,9 +43,9 @@ const addressOf = ({ catalog: { connection } }: LakeTarget): string => {
 export interface Reading {
   /** The password of the lake's PostgreSQL. */
   password: string
-  /** SQL of the reader's own secret for S3. */
+  /** SQL of a separate secret of the reader for S3. */
   secret?: string
-  /** Attaches as somebody who may write. */
+  /** Attaches with permission to write. */
   writes?: boolean
 }
 
@@ -73,7 +73,7 @@ export async function readingLake<T>(
   }
 }
 
-/** Files below the folder whose bytes contain the text, or, of Parquet files, whose values: pages are compressed. */
+/** Returns the files below the folder whose bytes contain the text. Of Parquet files, searches the values: pages are compressed. */
 export async function filesWith(folder: string, text: string): Promise<string[]> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
   const connection = await instance.connect()

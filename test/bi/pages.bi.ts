@@ -1,4 +1,4 @@
-// The Python of the pages for notebooks, run as it is printed there, over published targets; and the versions of DuckDB that open a snapshot.
+// Runs the Python of the pages for notebooks as printed there, over published targets, and opens a snapshot with several versions of DuckDB.
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +13,9 @@ const scene = publishedScene([
   { name: 'lake', type: 'parquet' },
 ])
 
-/** Runs all Python of a page (but that for S3 or a lake) as one program in the folder that has `published`; `more` is added to it. */
+/**
+ * Runs all Python of a page (except that for S3 or a lake) and then `more` as one program in the folder that contains `published`.
+ */
 async function runPage(name: string, environment: PythonEnvironment, more: string): Promise<unknown> {
   const [page] = readFileSync(join(PAGES, name), 'utf8').split(/\n## (?:Parquet files in S3|A lake)\n/)
   const blocks = [...page!.matchAll(/```python\n([^`]+)```/g)].map(([, code]) => code)
@@ -24,7 +26,7 @@ async function runPage(name: string, environment: PythonEnvironment, more: strin
   return JSON.parse(printed.trim().split('\n').at(-1)!)
 }
 
-/** Asks the snapshot with a version of DuckDB. */
+/** Queries the snapshot with a version of DuckDB. */
 async function inSnapshot<T>(environment: PythonEnvironment, sql: string): Promise<T> {
   const code = `import duckdb, json, sys
 with duckdb.connect(sys.argv[1], read_only=True) as c: print(json.dumps(c.execute(sys.argv[2]).fetchall(), default=str))`

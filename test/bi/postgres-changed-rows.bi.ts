@@ -1,4 +1,4 @@
-// Deltas in PostgreSQL write only what differs from the rows that are there.
+// Deltas in PostgreSQL write only rows that differ from the existing ones.
 import { expect, it } from 'vitest'
 import { SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { describeWithPostgres, load, postgresScene } from './postgres-scene.ts'

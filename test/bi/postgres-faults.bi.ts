@@ -1,4 +1,4 @@
-// The target `postgres` when something fails: the password, rights, TLS, the network.
+// The target `postgres` on failures: the password, rights, TLS, the network.
 import { execFile, spawnSync } from 'node:child_process'
 import { chmod, chown, copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,14 +16,14 @@ const scene = postgresScene()
 const { app, publish, newTarget } = scene
 const run = promisify(execFile)
 
-/** Places without a network. */
+/** True if the machine can run processes without a network. */
 const HAS_NAMESPACES = spawnSync('unshare', ['--mount', '--net', 'true']).status === 0
 const NO_NAMESPACES = 'unshare is not allowed here: it needs root'
 
 const CERTIFICATE = join(import.meta.dirname, '../client/self-signed.pem')
 const DIST = join(import.meta.dirname, '../../dist/src')
 
-/** Returns the text of a failure with its hint, which must not contain the password. */
+/** Returns the text of a failure with its hint; it must not contain the password. */
 async function failureText(target: PostgresTarget, options = {}): Promise<string> {
   const { code, message, hint } = await failureOf(publish(target, options))
   const text = `${code} ${message} ${hint}`

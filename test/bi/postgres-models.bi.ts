@@ -52,7 +52,7 @@ SELECT workspace_id, conversation_id, user_name AS contact, 1.5::DECIMAL(4, 2) A
     await load(place, [{ ID: 'b', userName: 'Bob' }], 1)
     expect(await publish(target, options)).toMatchObject({ kind: 'delta' })
     expect(await rows()).toEqual([row('a'), row('b')])
-    // Another column: the table is filled again, and is the same for views.
+    // With another column, the table is filled again; views stay the same.
     await write(', 1 AS more')
     expect(await publish(target, options)).toMatchObject({ kind: 'refill', reason: 'other policy' })
     expect(await rows()).toEqual([row('a'), row('b')])

@@ -1,4 +1,4 @@
-// A warehouse, a PostgreSQL server, and targets in it, for a test file.
+// A warehouse, a PostgreSQL server, and targets in it, for one test file.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe } from 'vitest'
@@ -19,18 +19,18 @@ export interface PostgresScene {
   admin: Client
   /** The folder with DuckDB's extensions. */
   extensions: string
-  /** A target with a schema that no other test uses. */
+  /** Returns a target with a schema that no other test uses. */
   newTarget(settings?: Partial<PostgresTarget>, connection?: Partial<PostgresTarget['connection']>): PostgresTarget
-  /** Publishes, and compares the target with the warehouse. */
+  /** Publishes and compares the target with the warehouse. */
   publish(target: PostgresTarget, options?: Partial<PublishOptions>): Promise<PublicationReport>
 }
 
-/** Tests that need a PostgreSQL server. */
+/** Describes tests that need a PostgreSQL server. */
 export const describeWithPostgres = describe.skipIf([SERVER, EXTENSIONS].some(tool => whyLacking(tool) !== null))
 
 let targets = 0
 
-/** To be used in tests only: its server is started before the first. */
+/** Call it only in a test file: the server starts before the first test. */
 export function postgresScene(): PostgresScene {
   const app = temporaryWarehouse()
   const scene = { app } as PostgresScene

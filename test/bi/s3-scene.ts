@@ -1,4 +1,4 @@
-// A warehouse, an S3 server with the bucket `lake`, and targets in it, for a test file.
+// A warehouse, an S3 server with the bucket `lake`, and targets in it, for one test file.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -25,7 +25,7 @@ export type S3Target = ParquetTarget & { s3: S3Place }
 
 /** Reads and writes the bucket as its owner. */
 export interface Bucket {
-  /** Names below the prefix of a target, sorted. */
+  /** Returns the names below the prefix of a target, sorted. */
   names(target: Pick<ParquetTarget, 's3'>): Promise<string[]>
   text(key: string): Promise<string>
   bytes(key: string): Promise<Uint8Array>
@@ -37,21 +37,21 @@ export interface S3Scene {
   app: TemporaryWarehouse
   server: S3Server
   bucket: Bucket
-  /** A target with a prefix that no other test uses. */
+  /** Returns a target with a prefix that no other test uses. */
   newTarget(settings?: Partial<ParquetTarget>, place?: Partial<S3Place>): S3Target
-  /** Publishes, and compares the target with the warehouse. */
+  /** Publishes and compares the target with the warehouse. */
   publish(target: ParquetTarget, options?: Partial<PublishOptions>): Promise<PublicationReport>
-  /** Writes a file of credentials. @returns its path */
+  /** Writes a credentials file. @returns its path */
   credentials(name: string, keys: Keys): Promise<string>
-  /** Answers SQL with DuckDB's httpfs, as a reader, after statements `before`. */
+  /** Runs SQL with DuckDB's httpfs, as a reader, after the statements `before`. */
   query(sql: string, before?: readonly string[]): Promise<unknown[][]>
-  /** SQL of a table by the names of its copies. */
+  /** Returns the SQL of a table by a glob over the names of its copies. */
   globbed(target: ParquetTarget, table: string): string
-  /** SQL of a table by the manifest. */
+  /** Returns the SQL of a table by the manifest. */
   listed(target: ParquetTarget, table: string): Promise<string>
 }
 
-/** Tests that need an S3 server. */
+/** Describes tests that need an S3 server. */
 export const describeWithS3 = describe.skipIf([S3_SERVER, EXTENSIONS].some(tool => whyLacking(tool) !== null))
 
 let targets = 0
@@ -82,7 +82,7 @@ function bucketOf(client: S3Client): Bucket {
   }
 }
 
-/** To be used in tests only: its server is started before the first. */
+/** Call it only in a test file: the server starts before the first test. */
 export function s3Scene(): S3Scene {
   const app = temporaryWarehouse()
   const scene = { app } as S3Scene

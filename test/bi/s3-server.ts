@@ -1,4 +1,4 @@
-// An S3 server (SeaweedFS) of its own for a test file.
+// Starts a separate S3 server (SeaweedFS) for a test file.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -36,13 +36,13 @@ export interface S3Server {
   port: number
   httpsPort: number
   endpoint: string
-  /** May do everything. */
+  /** Keys with all permissions. */
   admin: Keys
-  /** May list and read the bucket `lake`. */
+  /** Keys that may list and read the bucket `lake`. */
   reader: Keys
-  /** `certificate`: also serves TLS. */
+  /** Starts the server; with `certificate` it also serves TLS. */
   start(options?: { certificate?: string }): Promise<void>
-  /** As a crash. */
+  /** Stops the server as a crash does. */
   stop(): Promise<void>
   remove(): Promise<void>
 }
@@ -52,7 +52,7 @@ const keysOf = (name: string): Keys => ({
   secretAccessKey: `s3cret-${name}-${Math.random().toString(36).slice(2)}`,
 })
 
-/** All ports are beside the first one. */
+/** All its ports follow the first one. */
 export async function s3Server(): Promise<S3Server> {
   const weed = join(folderOf(S3_SERVER), 'bin', 'weed')
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-s3-'))
@@ -111,7 +111,7 @@ export async function s3Server(): Promise<S3Server> {
         })
       await until(async () => {
         if (child!.exitCode !== null) throw new Error(output)
-        // It answers before the part that holds the data does.
+        // The server answers before its volume server is ready.
         const hasVolumes = async () =>
           ((await (await fetch(`http://127.0.0.1:${ports.master}/dir/assign`)).json()) as { fid?: string }).fid
         return fetch(endpoint).then(

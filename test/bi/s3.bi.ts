@@ -20,7 +20,7 @@ const NOVEMBER = Date.UTC(2026, 10, 5)
 
 const OBJECT = /^_objects\/(.+)\/[^/]+\.parquet$/
 
-/** Returns the folders of a table's objects, as often as there are objects. */
+/** Returns the folder of each of a table's objects; a folder with several objects occurs several times. */
 const objectsOf = async (target: ParquetTarget, table: string) =>
   (await scene.bucket.names(target)).flatMap(name => {
     const folder = OBJECT.exec(name)?.[1]
@@ -32,9 +32,9 @@ const copiesOf = async (target: ParquetTarget, table: string) =>
     .filter(name => name.startsWith(`${table}/`))
     .map(name => name.slice(table.length + 1))
 
-/** How many objects have a value with the text. */
+/** Counts the objects with a value that contains the text. */
 async function objectsWith(target: ParquetTarget, text: string): Promise<number> {
-  // One after another: columns of the same name differ in type.
+  // Reads them one by one, because columns of the same name differ in type.
   const names = (await scene.bucket.names(target)).filter(name => name.endsWith('.parquet'))
   const found = names.map(
     name =>
@@ -61,7 +61,7 @@ describeWithS3('a target in S3', () => {
     },
     erases: 'delta',
     isLocked: false,
-    // The first look at a target reads its manifest and the record of its copies.
+    // The first access to a target reads its manifest and the record of its copies.
     kills: [
       { step: /^GET .*_manifest\.json/, state: 'old' },
       { step: /^PUT .*\/_objects\//, count: 6, state: 'old' },
@@ -122,7 +122,7 @@ describeWithS3('a target in S3', () => {
     await publish(target, { refill: true })
     expect(await scene.bucket.names(target)).toEqual(expect.arrayContaining(mine))
     expect(await scene.bucket.text(at(mine[0]!))).toBe('mine')
-    // A copy that something else overwrites or deletes is made again with the next change.
+    // If something else overwrites or deletes a copy, the next change makes it again.
     const copy = 'conversations/month=2026-10/data.parquet'
     await scene.bucket.put(at(copy), 'mine')
     await scene.bucket.remove(at('agents/data.parquet'))
@@ -170,7 +170,7 @@ describeWithS3('a reader of a target in S3', () => {
     let minute = 0
     while (!hasRead) {
       minute += 1
-      // A row moves between months: a reader of one state finds it once.
+      // When a row moves between months, a reader finds it exactly once in each state.
       const ts = minute % 2 === 0 ? OCTOBER : NOVEMBER
       await load(place, [{ ID: 'a', userName: 'Ann', ts, tags: ['x'], messagesNum: minute }], minute)
       await publish(target, { verify: false })

@@ -1,5 +1,5 @@
-// Full-text search in transcripts, by the queries that docs/marts.md shows: in the warehouse, in a snapshot with DuckDB's extension `fts`, and in
-// PostgreSQL.
+// Full-text search in transcripts, with the queries of docs/marts.md: in the warehouse, in a snapshot with DuckDB's
+// extension `fts`, and in PostgreSQL.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -97,7 +97,7 @@ describeWithPostgres('transcripts', () => {
     const report = await publishTo(app, target, { settings, verify: true })
     expect(report.kind).toBe('delta')
     expect(await search(query)).toEqual(['Another refund'])
-    // Without texts there is nothing to find, and a target that needs no extension loads none.
+    // Without texts there is nothing to search, and a target that needs no extension loads none.
     await publishTo(app, newTarget(app.home, { pii: DEFAULT }), { settings: SETTINGS })
   })
 })

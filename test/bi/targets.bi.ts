@@ -32,7 +32,7 @@ beforeAll(async () => {
   for (const target of [snapshot, compressed, parquet]) await publishTo(app, target, { verify: true })
 }, 600_000)
 
-/** Runs a script of this folder; returns the JSON that it prints. */
+/** Runs a script of this folder and returns the JSON that it prints. */
 async function printed<T>(environment: PythonEnvironment, script: string, args: readonly string[]): Promise<T> {
   const text = await python(environment, [join(import.meta.dirname, script), ...args])
   return JSON.parse(text.trim().split('\n').at(-1)!) as T
@@ -49,7 +49,7 @@ const ROWS = [
 interface Read {
   rows: unknown[][]
   types: Record<string, string>
-  /** Names of the columns of a table without rows. */
+  /** Column names of a table without rows. */
   empty: string[]
   emptyRows: number
   /** Number of rows by table. */
@@ -62,7 +62,7 @@ describe('a target of Parquet files', () => {
     ...['marts/fct_conversations', 'marts/conversations_daily', 'marts/dim_people', 'marts/dim_calendar'],
   ]
 
-  /** Returns the rows of each table in the snapshot, which has the same ones. */
+  /** Returns the number of rows of each table in the snapshot, which has the same tables. */
   const countsInSnapshot = async () =>
     Object.fromEntries(
       await Promise.all(
@@ -98,7 +98,7 @@ describe('a target of Parquet files', () => {
   )
 })
 
-/** The types of the columns by reader, in their order. */
+/** Column types by reader, in the order of the columns. */
 const TYPES: Record<string, string[]> = {
   pyarrow: ['string', 'timestamp[us, tz=UTC]', 'date32[day]', 'int64', 'bool', 'string', 'string'],
   pandas: ['str', 'datetime64[us, UTC]', 'object', 'Int64', 'boolean', 'str', 'str'],

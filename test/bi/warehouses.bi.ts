@@ -1,5 +1,5 @@
-// The page about ClickHouse, Snowflake and BigQuery: ClickHouse's SQL is run by its engine over a published folder; that of the others, of
-// which no server can be had, is not run.
+// Tests the page about ClickHouse, Snowflake and BigQuery. ClickHouse's engine runs its SQL over a published folder;
+// the SQL of the others is not run, because their servers cannot be installed.
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

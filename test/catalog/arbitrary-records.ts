@@ -6,7 +6,7 @@ import type { Field, Fields } from '../../src/catalog/shape.ts'
 
 type Json = Record<string, unknown>
 
-/** Any value, but often one that is valid for the declared field. */
+/** Generates any value, but often one that is valid for the declared field. */
 const valueFor = (field: Field): fc.Arbitrary<unknown> => {
   const odd = fc.jsonValue({ maxDepth: 2 })
   switch (field.kind) {
@@ -37,7 +37,7 @@ const AWKWARD_KEYS = [
   '\ud800',
 ]
 
-/** Some of the declared keys, and some undeclared ones. */
+/** Generates records with some of the declared keys and some undeclared ones. */
 function recordOf(fields: Fields): fc.Arbitrary<Json> {
   const declared = fc
     .constantFrom(...Object.keys(fields))
@@ -48,7 +48,7 @@ function recordOf(fields: Fields): fc.Arbitrary<Json> {
     .map(entries => JSON.parse(`{${entries.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)}}`))
 }
 
-/** A conversation in which anything but the id may be wrong. */
+/** A conversation with arbitrary errors except in its id. */
 export const anyConversation = recordOf(conversation.fields).map((record): Json => ({ ...record, ID: 'c' }))
 
 const listOf = (element: fc.Arbitrary<unknown>) => fc.array(element, { maxLength: 4 })
@@ -67,7 +67,7 @@ const details = fc.record(
   { requiredKeys: [] },
 )
 
-/** An agent in which anything but the id may be wrong. */
+/** An agent with arbitrary errors except in its id. */
 export const anyAgent = fc
   .tuple(recordOf(agent.fields), details)
   .map(([record, more]): Json => ({ ...record, ...(JSON.parse(JSON.stringify(more)) as Json), ID: 'a' }))

@@ -13,7 +13,7 @@ type Json = Record<string, unknown>
 
 const inspect = compileInspection(conversation)
 
-/** Every scalar that is not null, with its path. */
+/** Returns every scalar that is not null, with its path. */
 function leaves(value: unknown, path = '$'): [string, unknown][] {
   if (value === null || value === undefined) return []
   if (typeof value !== 'object') return [[path, value]]

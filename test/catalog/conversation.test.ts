@@ -7,8 +7,8 @@ import { agent } from '../../src/catalog/resources/agents.ts'
 import { fieldPaths } from './field-paths.ts'
 
 /**
- * Fields as transcribed from sections 2.10 and 2.12 of the API document, not from the catalog. The type `unstated` means that the
- * document states no type or shows only an example value.
+ * Fields transcribed from sections 2.10 and 2.12 of the API document, not from the catalog. The type `unstated` means
+ * that the document states no type or shows only an example value.
  */
 const documented = JSON.parse(readFileSync(join(import.meta.dirname, 'api-v3-fields.json'), 'utf8')) as {
   conversation: Record<string, string>
@@ -17,7 +17,7 @@ const documented = JSON.parse(readFileSync(join(import.meta.dirname, 'api-v3-fie
 }
 
 describe('the conversation record', () => {
-  // `channel` is the only field that events contain and no export does.
+  // `channel` is the only field that occurs in events and not in exports.
   const { channel, ...declared } = fieldPaths(conversation.fields)
 
   it('declares every field of section 2.10, plus those that only events have', () => {

@@ -1,4 +1,4 @@
-// The type of an event is found by its name in any of four fields or, if the event has no name, by the fields typical of the type.
+// The type of an event is given by its name in any of four fields or, without a name, by fields that are typical of the type.
 import { describe, expect, it } from 'vitest'
 import { EVENT_TYPES, eventTypeOf, type Mark, UNKNOWN_EVENT } from '../../src/catalog/events/event-types.ts'
 

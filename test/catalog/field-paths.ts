@@ -1,4 +1,4 @@
-// Every field that a record type declares, by its path, with its type in the API document's terms.
+// Lists every field that a record type declares, by its path, with its type in the API document's terms.
 import type { Field, Fields, Scalar } from '../../src/catalog/shape.ts'
 
 const WORDS: Record<Scalar['type'], string> = {
@@ -18,7 +18,7 @@ const wordOf = (field: Field): string => {
   return field.kind === 'group' ? 'object' : 'array of object'
 }
 
-/** Types by path, for example `{ 'csat.ease10': 'number', 'crmActivities[].id': 'string' }`. */
+/** Returns types by path, for example `{ 'csat.ease10': 'number', 'crmActivities[].id': 'string' }`. */
 export function fieldPaths(fields: Fields, prefix = ''): Record<string, string> {
   const found = Object.entries(fields).flatMap(([key, field]): [string, string][] => {
     const path = prefix + key

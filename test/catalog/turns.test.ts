@@ -62,7 +62,7 @@ const KEYS = [
   'userId',
 ]
 
-/** Times of which a TIMESTAMPTZ holds everything. */
+/** Times that a TIMESTAMPTZ represents without loss. */
 const EXACT_TIMES: readonly unknown[] = [AT, '2026-11-20T09:00:00Z']
 
 const { tree } = fc.letrec<{ tree: unknown }>(tie => ({
@@ -90,7 +90,7 @@ describe('a message', () => {
           for (const [path, value] of leavesOf(turn)) {
             if (path.length === 0 && value === null) continue
             const isHeld = own.some(row => {
-              // A number is a text in a VARCHAR, and a time with an offset is another text as a TIMESTAMPTZ.
+              // A number becomes text in a VARCHAR, and a time with an offset changes its text in a TIMESTAMPTZ.
               const texts = [row.turnId, row.sessionId, row.role, row.text].filter(text => typeof text === 'string')
               const columns: unknown[] = [...texts, ...EXACT_TIMES.filter(time => time === row.at)]
               const inList = path[0] === 'messages' && path[1] === String(row.messagePosition - 1)

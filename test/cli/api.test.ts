@@ -20,7 +20,7 @@ afterAll(() => opened.close())
 const api = (args: string, stdin = ''): Promise<Ended> =>
   inProcess(['api', ...args.split(' ')], { env: opened.env, stdin })
 
-/** Words of the command line; `AGENT` and the like stand for ids. */
+/** Returns the words of a command line with `AGENT` and the like replaced by ids. */
 function withIds(args: string): string {
   const { agents, metrics, crawlerJobs, organizations } = ids
   const own = metrics.find(({ isSystem }) => !isSystem)!
@@ -109,7 +109,7 @@ describe('an operation that writes, deletes or bills', () => {
     const { env, sandbox } = await scene({ conversations: 10 })
     const list = (await (await fetch(`${sandbox.url}/_sandbox/resources`)).json()) as Resources
     const orgId = list.organizations[0]!
-    // Runs the command on a terminal of its own, as a person does.
+    // Runs the command on a separate terminal, as a person does.
     const line = `'${process.execPath}' '${MAIN}' api deleteOrganization --org '${orgId}'`
     const terminal = spawn('script', ['-qec', line, '/dev/null'], { env: { PATH: process.env.PATH, ...env } })
     let shown = ''

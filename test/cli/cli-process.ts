@@ -39,7 +39,7 @@ interface OpenedScene extends Scene {
 /** Settings of the workspace, as in the configuration file. */
 export interface CliSettings {
   pageSize?: number
-  /** By default, syncs request no resources besides agents and conversations: those are half of the CPU time of a small first sync. */
+  /** Syncs request only agents and conversations by default: the other resources take half of the CPU time of a small first sync. */
   resources?: 'all'
 }
 
@@ -63,14 +63,14 @@ export async function openCliScene(
   return { sandbox, home, env, close }
 }
 
-/** Like `openCliScene`, but closed after the test. */
+/** Opens a scene like `openCliScene` and closes it after the test. */
 export async function scene(...options: Parameters<typeof openCliScene>): Promise<Scene> {
   const { close, ...opened } = await openCliScene(...options)
   onTestFinished(close)
   return opened
 }
 
-/** Number of conversations of all agents that can be exported. */
+/** Returns the number of conversations of all agents that can be exported. */
 export const exportable = ({ world, clock }: Sandbox): number =>
   world.agentIds().reduce((sum, id) => sum + world.tally(id, clock.now()).exportable, 0)
 

@@ -6,7 +6,7 @@ async function setFaults({ url }: Sandbox, settings: object): Promise<void> {
   if (!answer.ok) throw new Error(`The sandbox took no faults: ${await answer.text()}`)
 }
 
-/** While `looking` runs, each answer of the sandbox is delayed by five seconds; afterwards answers are immediate. */
+/** Delays each answer of the sandbox by five seconds while `looking` runs; afterwards answers are immediate. */
 export async function whileSlowed<T>(sandbox: Sandbox, looking: () => Promise<T>): Promise<T> {
   await setFaults(sandbox, { rates: { slow: 1 } })
   try {

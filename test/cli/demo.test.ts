@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '..', '..')
 
 /** Packs the package and installs it in a folder; returns the path of its command. */
 async function installed(folder: string): Promise<string> {
-  // Without scripts, so that the package contains the existing build instead of replacing it while other tests use it.
+  // Scripts are disabled, so that the package contains the existing build and does not replace it while other tests use it.
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
   const [tarball] = await readdir(folder)
   const place = join(folder, 'node_modules', packageJson.name)

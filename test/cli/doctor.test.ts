@@ -1,4 +1,4 @@
-// Findings of `doctor`. test/bi has those about targets on servers that answer.
+// Findings of `doctor`. The tests in test/bi cover targets on servers that answer.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
@@ -23,7 +23,7 @@ interface Diagnosis {
   code: number | null
   text: string
   checks: Omit<Finding, 'exitCode'>[]
-  /** The first line of a check. */
+  /** Returns the first line of a check. */
   of(check: string): Partial<Finding> | undefined
 }
 
@@ -37,7 +37,7 @@ async function doctor(env: Record<string, string>, ...args: string[]): Promise<D
 
 const synced = syncedOnce({ conversations: 60 })
 
-/** Every file below a folder, with its size and modification time. */
+/** Returns every file below a folder, with its size and modification time. */
 async function listing(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
@@ -56,7 +56,7 @@ describe('doctor on a healthy data folder', () => {
       ...['node', 'configuration', 'token', 'api', 'clock', 'export', 'data folder', 'space', 'memory', 'landing'],
       ...['warehouse', 'rules', 'quarantine', 'loads'],
     ])
-    // Findings about the machine that runs the test are left out.
+    // Findings about the machine that runs the test are excluded.
     const ours = found.checks.filter(({ check }) => !['space', 'memory'].includes(check))
     expect(ours.filter(({ state }) => state !== 'ok')).toEqual([])
     expect(found.text).not.toContain(TOKEN)

@@ -1,4 +1,4 @@
-// A range that could not be read is shown by every command, and nothing is called up to date while one is known.
+// Every command shows a range that could not be read, and no command says "up to date" while such a range is known.
 import { describe, expect, it } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { inProcess } from './in-process.ts'
@@ -20,7 +20,7 @@ async function inWarehouse(home: string, sql: string): Promise<void> {
   await writer.run(sql).finally(close)
 }
 
-/** Records that the last window of an agent could not read a range. */
+/** Returns the SQL that records an unread range in the last window of an agent. */
 function gapSql(agentId: string, gap: object, { covered = false } = {}): string {
   const progress = JSON.stringify({
     gap: { code: 'API_NOT_JSON', what: 'Not JSON.', sinceMs: SINCE_MS, tries: 1, ...gap },

@@ -38,7 +38,7 @@ describe('init', () => {
     expect(await readFile(path, 'utf8')).toBe(CONFIG_TEMPLATE)
   })
 
-  /** The template with all settings enabled that it shows as comments, at the top level and of a workspace. */
+  /** The template with all settings that it shows as comments enabled, at the top level and of a workspace. */
   const switchedOn = CONFIG_TEMPLATE.replace(/^(\s*)# (\w+: (?:\S+|\{ .* \}))$/gm, '$1$2')
 
   it('shows every setting with its default', async () => {

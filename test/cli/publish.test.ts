@@ -1,4 +1,4 @@
-// `convohouse publish` as users run it, and what `status` and `doctor` say about targets.
+// `convohouse publish` as users run it, and the output of `status` and `doctor` about targets.
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -28,7 +28,7 @@ async function loaded() {
   expect((await run('replay')).code).toBe(0)
   return {
     ...{ folder, home, configure, run },
-    // Targets are written by a process of the built command.
+    // Publishes in a process of the built command.
     publish: (...args: string[]) => cli(['publish', ...args, '--config', config], { env }),
     holder: () => openApp({ config: readConfig({ path: config, env }) }),
     status: async () => (await json('status')).targets,

@@ -19,7 +19,7 @@ const envOf = (home: string) => ({
   CONVOHOUSE_HOME: home,
 })
 
-/** A data folder in which one record of a page is loaded and two are quarantined. Made once; each test gets a copy. */
+/** A data folder in which one record of a page is loaded and two are quarantined. It is made once; each test gets a copy. */
 let made: { home: string; file: string } | undefined
 afterAll(async () => {
   if (made) await rm(made.home, { recursive: true })
@@ -68,7 +68,7 @@ describe('quarantine', () => {
 
   it('retries records: those that can be loaded now are, and the others stay', async () => {
     const { env, file } = await app()
-    // Recreates what an older version leaves behind that could not load the first record either.
+    // Recreates the state after an older version that could not load the first record either.
     const opened = await openApp({ config: readConfig({ env }) })
     const { writer } = opened.warehouse
     await writer.run("DELETE FROM conversations WHERE conversation_id = 'good'")

@@ -148,7 +148,7 @@ describe('a sync after webhook events were refused', () => {
     await refuse(1)
     const { stdout } = await inProcess(['sync'], { env })
     expect(stdout).toContain('warning: 1 webhook event was refused since the previous sync')
-    // As after a restore of the data folder without its spool: the count restarts, and no negative number is reported.
+    // Simulates a restored data folder without its spool: the count restarts, and no negative number is reported.
     await rm(join(home, 'spool', '.refused.json'))
     expect(await report()).not.toHaveProperty('webhooksRefused')
   })

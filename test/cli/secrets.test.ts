@@ -13,7 +13,7 @@ import { cli, scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess, rowsOf } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
 
-/** Every file below a folder with its bytes; compressed ones unpacked. */
+/** Returns every file below a folder with its bytes, decompressed if compressed. */
 async function contents(folder: string): Promise<{ path: string; bytes: Buffer }[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
@@ -29,7 +29,7 @@ const WEBHOOK_SECRET = 'whsec-0815-4711'
 
 const canariesIn = (text: string): string[] => text.match(/canary-secret-[\w-]+/g) ?? []
 
-/** Answers of the sandbox and an event, which together contain secrets of every kind. */
+/** Returns answers of the sandbox and an event that together contain secrets of every kind. */
 async function secretsSent({ url, world }: Sandbox) {
   const headers = { authorization: `Bearer ${TOKEN}` }
   const answerTo = async (path: string) => (await fetch(`${url}/v3/${path}`, { headers })).text()
@@ -74,7 +74,7 @@ async function post(env: Record<string, string>, event: object): Promise<void> {
   await running.ended
 }
 
-/** Canaries in any value of any column of any table, read as text. */
+/** Returns canaries in any value of any column of any table, read as text. */
 async function canariesInTables(home: string): Promise<string[]> {
   const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
   try {
@@ -94,15 +94,15 @@ async function canariesInTables(home: string): Promise<string[]> {
 }
 
 /**
- * Canaries in the data folder: in the bytes of every file, unpacked if compressed, and in the tables of the warehouse, because
- * the warehouse file compresses texts.
+ * Returns canaries in the data folder: in the bytes of every file, decompressed if compressed, and in the tables of the
+ * warehouse, because the warehouse file compresses texts.
  */
 async function canariesOf(home: string): Promise<string[]> {
   const files = (await contents(home)).flatMap(({ bytes }) => canariesIn(bytes.toString('latin1')))
   return [...new Set([...files, ...(await canariesInTables(home))])].sort()
 }
 
-/** Canaries in what a snapshot and a folder of Parquet files publish, personal data included. */
+/** Returns canaries that a snapshot and a folder of Parquet files publish, personal data included. */
 async function canariesPublished(home: string, url: string): Promise<string[]> {
   const folder = await temporaryFolder()
   const [path, lake] = [join(folder, 'bi.duckdb'), join(folder, 'lake')]
@@ -158,7 +158,7 @@ describe('a secret', () => {
       "SELECT record, count(DISTINCT path)::INTEGER AS paths FROM _issues WHERE issue = 'secret removed' GROUP BY ALL ORDER BY ALL",
       env,
     )
-    // test/client/redaction.test.ts has the paths.
+    // test/client/redaction.test.ts lists the paths.
     expect(counts).toEqual([
       { record: 'agent', paths: 34 },
       { record: 'audit entry', paths: 12 },
@@ -178,7 +178,7 @@ describe('a secret', () => {
     expect(status).toMatch(/\d+ secrets removed before landing/)
     expect(status).not.toContain('secret removed')
     expect(before.flatMap(row => canariesIn(JSON.stringify(row)))).toEqual([])
-    // The search finds a secret that is there.
+    // Proves that the search finds an existing secret.
     const { writer, close } = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
     await writer.run("UPDATE agents SET title = 'canary-secret-planted'").finally(close)
     expect(await canariesOf(home)).toEqual(['canary-secret-planted'])

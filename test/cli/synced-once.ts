@@ -7,7 +7,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { type CliSettings, openCliScene, type Scene, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
-/** Each call copies the data folder for one test. All tests share the sandbox, so its requests and usage add up. */
+/** Returns a function that copies the data folder for one test. All tests share the sandbox, so its requests and usage add up. */
 export function syncedOnce(
   options: Partial<SandboxOptions> = {},
   settings: CliSettings = {},

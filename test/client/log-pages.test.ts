@@ -10,19 +10,19 @@ interface Entry {
 }
 
 interface Vendor {
-  /** Newest first. */
+  /** Entries, newest first. */
   log: readonly Entry[]
-  /** The largest page: larger limits are refused, or ignored. */
+  /** Maximum page size: larger limits are refused or ignored. */
   most: number
   refuses: boolean
   isInclusive: boolean
-  /** The cursor of the last page: none, or the second of its last entry. */
+  /** True if the last page has a cursor: the second of its last entry. */
   endsWithCursor: boolean
 }
 
 const refusal = () => new VendorError('API_BAD_REQUEST', { what: 'The limit is too large.', hint: 'Ask for less.' })
 
-/** A vendor's answers, in the way of section 4.5. */
+/** Returns a vendor's answers according to section 4.5. */
 function answers({ log, most, refuses, isInclusive, endsWithCursor }: Vendor, requests: number[]) {
   return async ({ cursor = Number.POSITIVE_INFINITY, limit }: { cursor?: number; limit: number }): Promise<LogPage> => {
     requests.push(cursor)
@@ -71,7 +71,7 @@ describe('a log that pages by seconds', () => {
         const missing = vendor.log.filter((_, place) => !keys.has(all[place]!))
         expect([...keys].filter(key => !all.includes(key))).toEqual([])
         if (missing.length > 0) expect(gap).toBe(SECOND_CUT)
-        // Only seconds with more entries than a page can be cut.
+        // Only seconds with more entries than fit into a page can be incomplete.
         for (const { ts } of missing)
           expect(vendor.log.filter(other => other.ts === ts).length).toBeGreaterThanOrEqual(Math.min(vendor.most, 5))
       }),

@@ -19,7 +19,7 @@ describe('a transient fault', () => {
   ]
 
   it.each(faults)('is retried: %s', async (_name, fault, outcome) => {
-    // Short only where a timeout is expected: on a busy machine, the other answers may be slow.
+    // The timeout is short only if one is expected: on a busy machine, other answers may be slow.
     const timeoutMs = outcome.error === 'API_TIMEOUT' ? 500 : 30_000
     const { client, server } = await clientFor([fault, json(PAGE)], { timeoutMs })
     const { attempts, outcomes } = observer()

@@ -1,4 +1,4 @@
-// A real HTTP server with scripted answers: each request gets the next answer, the last one repeats.
+// A real HTTP server with scripted answers: each request gets the next answer; the last one repeats.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -10,9 +10,9 @@ export type ScriptedAnswer = (response: ServerResponse) => void
 export interface ScriptedServer {
   url: string
   requests: IncomingMessage[]
-  /** The client's ports that requests came from, one for each connection. */
+  /** Client ports of the requests, one for each connection. */
   ports: Set<number>
-  /** The highest number of concurrent requests so far. */
+  /** Returns the highest number of concurrent requests so far. */
   mostAtOnce: () => number
   stop(): Promise<void>
 }
@@ -69,7 +69,7 @@ export const beginning =
     })
   }
 
-/** Sends a byte every few ms, endlessly. */
+/** Sends a byte every few milliseconds, endlessly. */
 export const trickle: ScriptedAnswer = response => {
   response.writeHead(200, { 'content-type': 'application/json' })
   const timer = setInterval(() => response.write(' '), 10)

@@ -44,7 +44,7 @@ const tokens = fc
 const around = fc.string({ unit: 'binary', maxLength: 40 })
 const anyEncoding = fc.constantFrom(...Object.keys(ENCODINGS)).map(name => ENCODINGS[name]!)
 
-/** Encodings in which the token cannot always be replaced: then the text is not kept. */
+/** Encodings in which the token cannot always be replaced, so the text is not kept. */
 const NOT_REPLACED = ['base64 in lines', 'a folded header', 'base64', 'base64 for addresses']
 const NOT_KEPT = /^\[\d+ bytes that cannot be searched for the API token are not kept\]\n$/
 

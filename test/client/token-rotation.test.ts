@@ -9,7 +9,7 @@ const page = { agentId: 'a1', query: {} }
 
 const refusal = (message = 'Invalid token') => json({ message, code: 'UNAUTHORIZED' }, 401)
 
-/** Reads these tokens one after the other, and counts the reads; an error is thrown. */
+/** Returns a source that reads these tokens one after the other and counts the reads; it throws errors. */
 function source(...reads: (string | Error)[]) {
   const seen = { reads: 0 }
   const rereadToken = () => {

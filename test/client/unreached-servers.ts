@@ -27,7 +27,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-/** Accepts connections and never answers. */
+/** Opens a port that accepts connections and never answers. */
 async function silentPort(): Promise<number> {
   const server = createServer(socket => {
     socket.on('error', () => {})
@@ -36,7 +36,7 @@ async function silentPort(): Promise<number> {
   return listening(server)
 }
 
-/** API addresses, by the reason why each cannot be reached. */
+/** Returns API addresses, by the reason why each cannot be reached. */
 export async function unreachedAddresses() {
   const plain = await listening(createHttpServer((_, response) => void response.end('{}')))
   const cutting = createServer(socket => void socket.once('data', () => socket.destroy()).on('error', () => {}))

@@ -1,4 +1,4 @@
-// Checks after a sync that the tests of this folder share: its tables, its requests, and that workers end gracefully.
+// Shared checks of a sync's tables and requests, and of graceful ends of workers.
 import { expect } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
@@ -20,14 +20,14 @@ export async function expectRows(sandbox: Sandbox, rows: Parameters<typeof wareh
   expect(asLines(await warehouseTables(rows))).toEqual(asLines(await expectedTables(truth)))
 }
 
-/** Expects the vendor's data in the tables. No worker may hold the warehouse any more. */
+/** Expects the vendor's data in the tables. No worker may still hold the warehouse. */
 export async function expectTruth({ sandbox, config }: Scene): Promise<void> {
   const { home, memoryLimit, threads } = config
   const warehouse = await openWarehouse({ home, memoryLimit, threads })
   await expectRows(sandbox, sql => warehouse.writer.rows(sql)).finally(() => warehouse.close())
 }
 
-/** Number of export requests that repeat an earlier one. */
+/** Returns the number of export requests that repeat an earlier one. */
 export async function repeatedRequests({ exported }: Scene): Promise<number> {
   const asked = (await exported()).map(({ agentId, query }) => JSON.stringify([agentId, query]))
   return asked.length - new Set(asked).size

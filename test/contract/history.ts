@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { WorkflowHandle } from '@temporalio/client'
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 
-/** Every text in a history, including its decoded payloads. */
+/** Returns every text in a history, including its decoded payloads. */
 export function payloadTexts(history: object): string[] {
   const texts: string[] = []
   const walk = (value: unknown): void => {
@@ -27,8 +27,8 @@ const withoutPlaces = (key: string, value: unknown): unknown => {
 }
 
 /**
- * Writes the history to `test/histories` if RECORD_HISTORIES is set. Each version whose workflows newer workers may have to continue
- * is recorded once.
+ * Writes the history to `test/histories` if RECORD_HISTORIES is set. Record each version once whose workflows newer
+ * workers may have to continue.
  */
 export async function record(handle: WorkflowHandle, name: string): Promise<void> {
   if (!process.env.RECORD_HISTORIES) return

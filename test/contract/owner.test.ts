@@ -94,7 +94,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     for (const plan of plans) expect(plan).toEqual(plans[0])
   }
 
-  /** Resolves when the running sync waits for the rate limit. */
+  /** Resolves when the running sync is waiting for the rate limit. */
   const waitsForHour = (handle: WorkflowHandle) =>
     until(
       async () => {
@@ -135,10 +135,10 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
       outcome: 'done',
       conversations: 1,
     })
-    // A plain sync with `--no-wait` is also answered at once.
+    // A sync with `--no-wait` is also answered at once.
     const hasty = await there.ask({ wait: false })
     expect(await follow({ ...following, asked: hasty })).toMatchObject({ run: hasty.run, outcome: 'hour-spent' })
-    // Before history requested another page.
+    // The answer came before history requested another page.
     expect((await there.exported()).length).toBe(fetched + 1)
     await waitsForHour(first.handle)
     const { run, pages } = await first.handle.query<Progress>('progress')
@@ -168,7 +168,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
       await until(made)
       await sleep(1_500)
       const before = await made()
-      // Asks for an unattended sync, as the tick of a schedule does.
+      // Requests an unattended sync, as the tick of a schedule does.
       const tick = await there.ask({ unattended: true, maxRequests: 1 })
       await follow({ ...there.following, asked: tick })
       await sleep(2_500)
@@ -194,8 +194,8 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     const exported = (await there.exported()).length
     const { handle } = await there.ask()
     await until(async () => (await there.exported()).length >= exported + 4, { everyMs: 20 })
-    // Slow answers, so that the workflow holds leases when it is terminated, and its successor has sent no request when its budget
-    // is read.
+    // Answers are slow, so that the workflow holds leases when it is terminated, and its successor has sent no request
+    // when its budget is read.
     const { next, budget, made } = await whileSlowed(there.sandbox, async () => {
       await handle.terminate()
       const successor = await there.ask()

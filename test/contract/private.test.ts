@@ -33,17 +33,17 @@ function leaves(value: unknown): string[] {
   return value !== null && typeof value === 'object' ? Object.values(value).flatMap(leaves) : []
 }
 
-/** Texts that are shorter may occur anywhere by chance. */
+/** Shorter texts may occur anywhere by chance. */
 const MIN_CHARS = 8
 /**
  * Texts that identify nobody: times, which the server may store as a window's bounds or last landed `ts`, and single words, because
  * their fields have only a few values.
  */
 const TIME_OR_WORD = /^(1[78]\d{8}(\d{3})?|[a-z_-]+)$/
-/** A text in more conversations than this identifies none of them. */
+/** Maximum number of conversations with a text that still identifies one of them. */
 const MAX_HOLDERS = 3
 
-/** All texts of the records that identify at most MAX_HOLDERS conversations: names, addresses, messages, ids. */
+/** Returns all texts of the records that identify at most MAX_HOLDERS conversations: names, addresses, messages, ids. */
 function identifyingTexts(sandbox: Sandbox): string[] {
   const holders = new Map<string, number>()
   for (const { record } of truthOf(sandbox, { throughMs: sandbox.clock.now() }))
@@ -77,7 +77,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     return { ...there, ask, stop }
   }
 
-  /** Every text of every history and description on the server. */
+  /** Returns every text of every history and description on the server. */
   async function everything(): Promise<string[]> {
     const texts: string[] = []
     for await (const { workflowId, runId } of client.workflow.list()) {
@@ -89,7 +89,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     return texts
   }
 
-  /** Texts that the UI shows of a running workflow: heartbeats of its activities, details, stack traces, and answers to queries. */
+  /** Returns the texts that the UI shows of a running workflow: heartbeats, details, stack traces, and answers to queries. */
   async function shown(handle: OwnerHandle): Promise<string[]> {
     const raw = await until(async () => {
       const described = (await handle.describe()).raw
@@ -100,7 +100,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     return [...payloadTexts(raw), ...answers.map(answer => JSON.stringify(answer))]
   }
 
-  /** The vendor's answers to a search for agents and to an export of that conversation. */
+  /** Returns the vendor's answers to a search for agents and to an export of that conversation. */
   async function sent({ sandbox }: Scene, agentId: string, id: string): Promise<string> {
     const get = async (path: string) =>
       (await fetch(`${sandbox.url}/v3/agents/${path}`, { headers: { authorization: `Bearer ${TOKEN}` } })).text()
@@ -164,8 +164,8 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     }
     const script = [{ fault: 'cut-json', at: 2 } as const, { fault: 'missing-cursor', at: 6 } as const]
     let token = WRONG_TOKEN
-    // Not the conversations of the previous test (`seed`), because the server stores the id of the one that was requested by id. A
-    // short hour: after a failure, convohouse sends the vendor nothing for a sixtieth of the hour.
+    // `seed` gives other conversations than the previous test, because the server stores the id that was requested
+    // there. The hour is short: after a failure, convohouse sends the vendor nothing for a sixtieth of the hour.
     const faulty = { seed: 2, hostile, faults: { script }, hourMs: MINUTE }
     const { ask, config, sandbox } = await app(faulty, { hourMs: MINUTE, readToken: () => token })
     expect(await ended(await ask())).toMatchObject({ cause: { type: 'API_UNAUTHORIZED' } })

@@ -1,4 +1,4 @@
-// Publications on Temporal: a workflow for each target, which is retried until it succeeds, whichever worker runs.
+// Publications on Temporal: each target has a workflow that is retried until it succeeds, no matter which worker runs.
 import { existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ describeWithTemporal('publications on Temporal', ({ place, env }) => {
 
   const handleOf = (name: string) => client.workflow.getHandle(publicationId(QUEUES, name))
 
-  /** Returns the attempt of the workflow's activity, and the code of the error of the attempt before. */
+  /** Returns the attempt of the workflow's activity, and the error code of the previous attempt. */
   async function attemptOf(name: string): Promise<{ attempt: number; code: string | null }> {
     const { raw } = await handleOf(name).describe()
     const [pending] = raw.pendingActivities ?? []
@@ -56,7 +56,7 @@ describeWithTemporal('publications on Temporal', ({ place, env }) => {
     await configure([target, GONE])
     expect((await run('replay')).code).toBe(0)
 
-    // A file that no publication has written is not overwritten.
+    // A publication does not overwrite a file that no publication has written.
     await writeFile(target.path, 'precious')
     const first = await workerProcess({ place, path: config, role: 'warehouse' })
     await until(async () => (await isRetried('bi')) && (await isRetried('gone')))
@@ -77,7 +77,7 @@ describeWithTemporal('publications on Temporal', ({ place, env }) => {
     expect([verified.code, verified.stderr]).toEqual([0, ''])
     expect(verified.stdout).toMatch(/^bi: .*; \d+ tables compared, all equal\n$/)
     expect(await rowsIn(target.path, 'SELECT conversation_id, state FROM conversations')).toEqual([['a', 'open']])
-    // The publication that the first worker began, which the second one completed by itself or for the command.
+    // The first worker began the publication; the second one completed it by itself or for the command.
     const continued = client.workflow.getHandle(begun.workflowId, begun.runId)
     expect(await continued.result()).toMatchObject({ target: 'bi' })
     expect(await handleOf('gone').result()).toBe(null)

@@ -1,4 +1,4 @@
-// A sandbox and a workspace in real time, with task queues of its own.
+// A sandbox and a workspace in real time, with separate task queues.
 import { mkdir } from 'node:fs/promises'
 import { onTestFinished } from 'vitest'
 import type { WorkspaceConfig } from '../../src/config.ts'
@@ -16,8 +16,8 @@ export type Scene = Pick<AnyScene, 'sandbox' | 'config' | 'served' | 'exported'>
 let scenes = 0
 
 /**
- * Opens a sandbox and a configuration, which end with the test. Unless the settings name resources, syncs request agents and
- * conversations only.
+ * Opens a sandbox and a configuration, which end with the test. By default, syncs request agents and conversations
+ * only.
  */
 export async function scene(
   options: { sandbox?: Partial<SandboxOptions>; settings?: Partial<WorkspaceConfig> } = {},

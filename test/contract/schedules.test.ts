@@ -84,7 +84,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     const named = { ...workspace!, schedule: otherwise }
     expect(await ensure({ otherwise })).toBe('created')
     expect([await ensure(), await ensure({ otherwise })]).toEqual(['kept', 'unchanged'])
-    // A configured schedule replaces the default one, and is deleted once it is no longer configured.
+    // A configured schedule replaces the default one; it is deleted once it is no longer configured.
     expect(await ensure({ workspace: named })).toBe('updated')
     expect([await ensure(), await ensure()]).toEqual(['deleted', 'none'])
     expect(await ensure({ otherwise })).toBe('created')
@@ -104,7 +104,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     await made('ws_gone', config.temporal.queues)
     await made('ws_elsewhere', 'another-configuration')
     await made(WORKSPACE, config.temporal.queues)
-    // Repeated, because Temporal's list of schedules is eventually consistent.
+    // The call is repeated, because Temporal's list of schedules is eventually consistent.
     await until(async () => (await deleteUnconfigured(client, config)).includes('ws_gone'))
     expect(await deleteUnconfigured(client, config)).toEqual([])
     const left = ['ws_gone', 'ws_elsewhere', WORKSPACE].map(id => scheduleState(client, id))
@@ -134,7 +134,7 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     const byHand = await askForSync(client, { queues: there.config.temporal.queues, request })
     await byHand.handle.executeUpdate('pause')
     for (const _ of ['once', 'again']) await changeSchedule(client, WORKSPACE, 'trigger')
-    // Waits, because the workflow of the tick starts a little after the trigger.
+    // The test waits, because the workflow of the tick starts shortly after the trigger.
     await until(async () => / running +\d+ s +\d$/m.test(await done('schedule', 'list')))
     await byHand.handle.executeUpdate('resume')
     expect(await reportOf(byHand.handle)).toMatchObject({ outcome: 'done', run: byHand.run })

@@ -111,7 +111,7 @@ describeWithTemporal('sync --on temporal', ({ place, env }) => {
     const [resumed, synced] = await Promise.all(waiting.map(endOf))
     expect(resumed).toBe(`${WORKSPACE}: resumed\n`)
     expect(synced).toContain(`${WORKSPACE}: up to date`)
-    // Repeated, because the server knows of a worker only when its poll has arrived.
+    // The check is repeated, because the server knows of a worker only after its first poll.
     await until(async () => (await hasPollers(client, queue)) === true)
     // The worker polls the export queue for activities only; `hasPollers` counts only polls for workflow tasks.
     expect(await hasPollers(client, exportQueue(there.config.temporal.queues))).toBe(false)

@@ -1,4 +1,4 @@
-// `up` as users run it: with its own server and with an existing one. `test/faults/kills/warehouse-crash.test.ts` runs it without any.
+// `up` as users run it, with its own and an existing server. `test/faults/kills/warehouse-crash.test.ts` runs it without one.
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ import { expectTruth, repeatedRequests } from './expectations.ts'
 import { type Scene, scene, TOKEN } from './scene.ts'
 import { writeConfig } from './workers/worker-process.ts'
 
-/** Process ids of the servers that keep that file open. */
+/** Returns the process ids of the servers that keep that file open. */
 async function serversOf(file: string): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,args='])
   const lines = stdout.split('\n').filter(line => line.includes(file) && line.includes('start-dev'))
@@ -27,7 +27,7 @@ async function serversOf(file: string): Promise<number[]> {
 /** Duration of a lease: longer than any test waits, so that no lease reaches its deadline. */
 const LEASE = '10m'
 
-/** Returns a workspace for `up`, whose Temporal server keeps its data in a file; `servers` lists the server processes on that file. */
+/** Returns a workspace for `up` whose Temporal server keeps its data in a file; `servers` lists the server processes on that file. */
 async function app(env: Record<string, string>, sandbox: Partial<SandboxOptions> = {}) {
   const there = await scene({ sandbox, settings: { maxPage: 10 } })
   const path = await writeConfig(there.config, LEASE)
@@ -115,7 +115,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     expect(await repeatedRequests(there)).toBeLessThanOrEqual(CONCURRENT_WINDOWS)
   })
 
-  /** Returns an app with two workspaces: the first one has webhooks; the second one is unpaid, so the vendor refuses it. */
+  /** Returns an app with two workspaces: one has webhooks; the vendor refuses the other, which is unpaid. */
   async function appOfTwo() {
     const paying = await scene()
     const unpaid = await scene({ sandbox: { workspaceId: 'ws_unpaid', paid: false } })

@@ -78,7 +78,7 @@ function answerOf(
   }
 }
 
-/** All numbers inside a state, at any depth; absent limits are null and do not count. */
+/** Returns all numbers inside a state, at any depth; limits of null do not count. */
 const numbersIn = (value: unknown): number[] =>
   typeof value === 'number'
     ? [value]

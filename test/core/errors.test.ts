@@ -5,7 +5,7 @@ import { ConvohouseError, ERRORS, type ErrorCode, EXIT_CODES } from '../../src/c
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8')
 
-/** Cells of the table rows that begin with a code span. */
+/** The cells of the table rows that begin with a code span. */
 const rows = page.split('\n').flatMap(line => {
   const cells = line.split('|').slice(1, -1)
   return /^ `[^`]+` $/.test(cells[0] ?? '') ? [cells.map(cell => cell.trim().replaceAll('`', ''))] : []

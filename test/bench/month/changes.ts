@@ -30,12 +30,12 @@ export class Changes {
     return this.conversations.values()
   }
 
-  /** All changes since the start of the month. */
+  /** Returns all changes since the start of the month. */
   of(agentId: string, id: string): readonly Change[] {
     return this.conversations.get(pairKey(agentId, id))?.changes ?? []
   }
 
-  /** Undefined if the conversation has not changed since the start of the month. */
+  /** Returns undefined if the conversation has not changed since the start of the month. */
   lastOf(agentId: string, id: string): Change | undefined {
     return this.conversations.get(pairKey(agentId, id))?.changes.at(-1)
   }

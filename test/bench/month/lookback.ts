@@ -1,11 +1,11 @@
-// Cost of a simple strategy: export the last week again each day, so that no change in it is missed.
+// Computes the cost of a simple strategy: export the last week again each day, so that no change in it is missed.
 import { DAY } from '../../../src/core/time.ts'
 import { type Changes, pairKey } from './changes.ts'
 
 const WEEK_MS = 7 * DAY
 const PAGE = 100
 
-/** Cost of one export per day. `history`: start times of the conversations that began before the first export. */
+/** Returns the cost of one export per day. `history`: start times of the conversations that began before the first export. */
 export function lookbackOf(world: {
   history: ReadonlyMap<string, number>
   changes: Changes

@@ -12,9 +12,9 @@ export interface OracleWorld {
   settleMs: number
   quietMs: number
   conversations: Iterable<ChangedConversation>
-  /** When the conversation began; undefined if it cannot be exported. */
+  /** Returns the start time of the conversation; undefined if it cannot be exported. */
   beganMs(conversation: ChangedConversation): number | undefined
-  /** Sessions that an export of the conversation bills at that time; 0 if the export does not return it. */
+  /** Returns the sessions that an export of the conversation bills at that time; 0 if the export does not return it. */
   sessionsAt(conversation: ChangedConversation, ms: number): number
   messagesAt(conversation: ChangedConversation, ms: number): number
 }
@@ -54,7 +54,7 @@ function* exportsOf(
   }
 }
 
-/** Cost of the oracle's polls. */
+/** Returns the cost of the oracle's polls. */
 export function oracleBill(world: OracleWorld): OracleBill {
   const { startMs } = world
   const bill: OracleBill = { requests: 0, sessions: 0 }

@@ -21,7 +21,7 @@ interface Row {
   isDirty: boolean
 }
 
-/** Counts over all rows of the warehouse. Call it after everything available at that time has been loaded. */
+/** Counts all rows of the warehouse. Call it after everything available at that time has been loaded. */
 export async function stalenessOf({ rows }: SimulatedApp, changes: Changes): Promise<Staleness> {
   const held =
     await rows<Row>(`SELECT agent_id AS "agentId", conversation_id AS id, epoch_ms(last_modified)::VARCHAR AS "modifiedMs",

@@ -13,7 +13,7 @@ import { copyId, monthsBack } from '../multiplied.ts'
 import { contextOf, landingOf } from '../place.ts'
 import { MONTHS, type PublishedPlace } from './place.ts'
 
-/** Its text is in a file: all documents would take much of the memory that is measured. */
+/** A document whose text is in a file: all documents would use much of the memory that is measured. */
 interface Document {
   ID: string
   ts: number
@@ -24,7 +24,7 @@ interface Document {
 
 type Order = 'random' | 'newest'
 
-/** Replaces documents of the source, and of their copies. */
+/** Replaces documents of the source and of their copies. */
 export class Changes {
   readonly #place: PublishedPlace
   readonly #documents: { agentId: string; documents: Document[] }[]
@@ -32,7 +32,7 @@ export class Changes {
   readonly #file: number
   #loads = 0
 
-  /** Takes the bodies out of the source. */
+  /** Removes the bodies from the source. */
   constructor(place: PublishedPlace) {
     this.#place = place
     const { source, home } = place
@@ -90,7 +90,7 @@ export class Changes {
     return { address: await landingOf(this.#place).land(head, body), head }
   }
 
-  /** @returns seconds that the load took */
+  /** Returns the duration of the load in seconds. */
   async load(warehouse: Warehouse, order: Order, records: number): Promise<number> {
     const pages: LoadablePage[] = []
     for (let left = records; left > 0; left -= PAGE) pages.push(await this.#land(order, Math.min(PAGE, left)))

@@ -2,7 +2,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Returns a field of a process's status, bytes; 0 if there is none, as off Linux. */
+/** Returns a field of a process's status, bytes; 0 if there is none, as on systems other than Linux. */
 export const statusOf = async (pid: string | number, field: string): Promise<number> => {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1_024
@@ -19,7 +19,7 @@ async function childProcesses(): Promise<string[]> {
 /** Peak resident sets, bytes. */
 export interface Peaks {
   own: number
-  /** The largest of the children that `work` started. */
+  /** Largest peak of the children that `work` started. */
   child: number
 }
 

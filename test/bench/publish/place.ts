@@ -1,4 +1,4 @@
-// The warehouse that is published: the real code loads a tenth of the conversations, SQL copies them over 24 months.
+// Builds the published warehouse: the real code loads a tenth of the conversations, and SQL copies them over 24 months.
 import { DEFAULT_MEMORY_LIMITS } from '../../../src/config.ts'
 import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
 import { multiply } from '../multiplied.ts'
@@ -6,7 +6,7 @@ import { contextOf, inWarehouse, loadSource, type Place } from '../place.ts'
 
 export const MONTHS = 24
 
-/** The default of the configuration. */
+/** Default memory limit of the configuration. */
 export const { memoryLimit: MEMORY_LIMIT } = DEFAULT_MEMORY_LIMITS
 
 export interface PublishedPlace extends Place {

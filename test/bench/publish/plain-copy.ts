@@ -1,4 +1,4 @@
-// What a full publication is compared with: the same rows in one COPY per table, without packages and processes.
+// Baseline of a full publication: the same rows in one COPY per table, without packages and processes.
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RECORD_NUMBER } from '../../../src/catalog/ddl.ts'
@@ -14,10 +14,10 @@ import { seconds } from '../measure.ts'
 import type { Place } from '../place.ts'
 import { MEMORY_LIMIT } from './place.ts'
 
-/** The COPY shall not be slow for want of memory. */
+/** Enough memory that COPY is not slowed down by a lack of it. */
 const PLENTY = '6GB'
 
-/** Returns the SELECT of the rows of a table as they are published, with their month where `isPartitioned`. */
+/** Returns the SELECT of a table's rows as they are published, with their month if `isPartitioned`. */
 function published(relation: SelectedRelation, isPartitioned: boolean): string {
   const { name, published: of, columns, values } = relation
   const names = columns.map(column => column.name)
@@ -30,7 +30,7 @@ function published(relation: SelectedRelation, isPartitioned: boolean): string {
   return `SELECT ${valuesAs(values, names)}${month} FROM ${quotedTable(name)} t ${record}`
 }
 
-/** @returns seconds */
+/** Returns the duration in seconds. */
 export async function plainCopy(
   warehouse: Warehouse,
   { home }: Place,

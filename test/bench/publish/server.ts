@@ -9,22 +9,22 @@ import { EXTENSIONS, extensionFolder } from '../../bi/extensions.ts'
 import { isInstalled } from '../../bi/installed.ts'
 import { clientOf, postgresServer, SERVER } from '../../bi/postgres-server.ts'
 
-/** The policy that publishes most. */
+/** The policy that publishes the most columns. */
 export const KEEP = { identity: 'keep', staff: 'keep', device: 'keep', content: 'keep' } as const
 
 export interface BenchServer {
   /** The folder with DuckDB's extension. */
   extensions: string
-  /** A target in a schema that does not exist yet; the one before is dropped. */
+  /** Returns a target in a schema that does not exist yet; drops the previous one. */
   newTarget(): Promise<PostgresTarget>
-  /** A lake with its catalog in the server, and its files in that folder. */
+  /** Returns a lake with its catalog in the server and its files in that folder. */
   newLake(data: string): Promise<LakeTarget>
-  /** Outside of a transaction. */
+  /** Runs a statement outside of a transaction. */
   executeAlone(sql: string): Promise<void>
   remove(): Promise<void>
 }
 
-/** Null: it is not installed, which is printed. */
+/** Returns null and prints a message if the server is not installed. */
 export async function benchServer(): Promise<BenchServer | null> {
   const missing = [SERVER, EXTENSIONS].find(tool => !isInstalled(tool))
   if (missing) {

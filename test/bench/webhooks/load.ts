@@ -22,7 +22,7 @@ let counted: number[] = []
 let refused = 0
 const beganMs = performance.now()
 
-/** Due times of the requests that have no answer yet. */
+/** Due times of the requests that have not been answered. */
 const due = new Map<Socket, number[]>()
 
 function send(socket: Socket, atMs = performance.now()): void {

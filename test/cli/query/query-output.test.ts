@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(home, { recursive: true }))
 
-/** Usually one format that this process writes and the one that DuckDB writes. */
+/** By default, one format that this process writes and one that DuckDB writes. */
 const FORMATS = isDeep ? ['csv', 'json', 'arrow', 'parquet'] : ['csv', 'parquet']
 const answerTo = (file: string, format: string) =>
   inProcess(['query', 'SELECT 1 AS a', '-o', file, '--format', format], { env })

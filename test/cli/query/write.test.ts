@@ -1,4 +1,4 @@
-// Writing a query result to a stream: the format that it gets, a reader that lags or leaves, and errors of either side.
+// Writing a query result to a stream: the chosen format, a reader that is slow or disconnects, and errors on either side.
 import { PassThrough, Writable } from 'node:stream'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -8,7 +8,7 @@ import type { Scene } from '../cli-process.ts'
 import { inProcess, rowsOf } from '../in-process.ts'
 import { copyOf, syncedOnce } from '../synced-once.ts'
 
-/** Export requests that the sandbox has served, and the sessions that they billed. */
+/** Returns the export requests that the sandbox has served, and the sessions that they billed. */
 async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: number }> {
   const served = await requestsTo(sandbox).served()
   return { requests: served.length, sessions: served.reduce((sum, { billed }) => sum + billed, 0) }
@@ -16,13 +16,13 @@ async function spent({ sandbox }: Scene): Promise<{ requests: number; sessions: 
 
 const convohouse = (workspace: Scene, ...args: string[]) => inProcess(args, { env: workspace.env })
 
-/** Sessions that the first sync billed; the workspace must be a copy that has exported nothing since. */
+/** Returns the sessions that the first sync billed; the workspace must be a copy that has exported nothing since. */
 async function sessionsOf({ env }: Scene): Promise<number> {
   const [all] = await rowsOf('SELECT sum(billed)::INTEGER AS n FROM _windows', env)
   return Number(all!.n)
 }
 
-/** Windows that are not finished, and gaps of the coverage. */
+/** Returns the windows that are not finished, and the gaps of the coverage. */
 async function unfinished({ env }: Scene): Promise<{ openWindows: number; gaps: object[] }> {
   const { stdout } = await inProcess(['status', '--json'], { env })
   const [{ openWindows, agents }] = JSON.parse(stdout).workspaces
@@ -81,7 +81,7 @@ describe('a full export', () => {
     const dropping = await copyOf(workspace)
     expect((await convohouse(workspace, 'sync', '--full', '--yes')).code).toBe(0)
     const after = await spent(workspace)
-    // Billed twice is only the second at which a new generation begins, for example one with smaller pages.
+    // Only the second at which a new generation begins, for example one with smaller pages, is billed twice.
     expect(after.sessions - before.sessions).toBeGreaterThanOrEqual(once)
     expect(after.sessions - before.sessions).toBeLessThan(1.05 * once)
     expect((await convohouse(workspace, 'sync')).stdout).not.toContain('full export')

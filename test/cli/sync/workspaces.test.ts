@@ -11,11 +11,11 @@ import { inProcess, rowsOf } from '../in-process.ts'
 
 interface Workspaces {
   env: Record<string, string>
-  /** One scene for each workspace, of which only the sandbox is used, not the configuration. */
+  /** One scene for each workspace; only its sandbox is used, not its configuration. */
   scenes: Scene[]
 }
 
-/** Workspaces w1, w2 … in one data folder, each with its own sandbox. */
+/** Opens workspaces w1, w2 … in one data folder, each with a separate sandbox. */
 async function openWorkspaces(sandboxes: Partial<SandboxOptions>[], settings: object = {}): Promise<Workspaces> {
   const scenes: Scene[] = []
   for (const [index, options] of sandboxes.entries()) {

@@ -23,7 +23,7 @@ export async function openApi(
   return { sandbox, api, ids: await resources(sandbox) }
 }
 
-/** A client of a server with scripted answers. */
+/** Returns a client of a server with scripted answers. */
 export const scriptedApi = (...script: ScriptedAnswer[]) => scriptedApiWith({}, ...script)
 
 export async function scriptedApiWith(

@@ -1,4 +1,4 @@
-// Each endpoint against the sandbox: what succeeds, and the errors that the API document states.
+// Calls each endpoint of the sandbox: successful answers, and the errors that the API document states.
 import { describe, expect, it } from 'vitest'
 import type { ConversationFields } from '../../../src/client/api/records/conversation.ts'
 import { failureOf } from '../vendor-fixture.ts'

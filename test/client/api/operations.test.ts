@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../../src/client/api/operations.ts'
 import { ROUTES } from '../../../src/sandbox/routes/router.ts'
 
-/** The document calls it `id`, "the workspace id"; the client has one name for it in all operations. */
+/** The document calls it `id`, "the workspace id"; the client uses one name for it in all operations. */
 const asDocumented = (path: string): string => path.replace('/workspaces/{workspaceId}', '/workspaces/{id}')
 
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${asDocumented(path)}`

@@ -1,4 +1,4 @@
-// `convohouse/api` as the package has it, in a project that has only what it imports: neither DuckDB nor Temporal.
+// `convohouse/api` from the package, in a project that has only its imports installed: neither DuckDB nor Temporal.
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

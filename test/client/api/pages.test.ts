@@ -14,7 +14,7 @@ const collected = async <T>(pages: AsyncIterable<T>): Promise<T[]> => {
 
 type Readings = NonNullable<Partial<SandboxOptions>['readings']>
 
-/** Returns an agent whose log begins with five entries of one second, of which two pairs are identical. */
+/** Returns an agent whose log begins with five entries of the same second; two pairs of them are identical. */
 async function writtenLog(api: ApiClient, ids: Resources): Promise<string> {
   const { agentId, id: metricId } = ids.metrics.find(({ isSystem }) => !isSystem)!
   for (const description of ['x', 'y', 'x', 'y', 'x'])

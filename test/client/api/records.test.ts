@@ -1,4 +1,4 @@
-// The type of a conversation, compared with the fields of the API document.
+// Compares the type of a conversation with the fields of the API document.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// How requests are made: what is repeated, what is refused before a request, and what errors say.
+// How requests are made: which are repeated, which are refused before they are sent, and what errors say.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
@@ -11,7 +11,7 @@ import { scriptedApi, scriptedApiWith } from './api-scene.ts'
 
 const { json } = script
 
-/** Each write, with arguments that it accepts. */
+/** Each write operation, with arguments that it accepts. */
 const WRITES: Record<string, (api: ApiClient) => Promise<unknown>> = {
   createTool: api => api.createTool({ agentId: 'a1', tool: { name: 'n', description: 'd' } }),
   createVariable: api => api.createVariable({ agentId: 'a1', variable: { key: 'k' } }),
@@ -32,7 +32,7 @@ describe('a write', () => {
   ]
 
   it.each(lost)('is not repeated after %s, since the vendor may have carried it out', async (_, answer, code) => {
-    // Short only where a timeout is expected: on a busy machine, the other answers may be slow.
+    // The timeout is short only if one is expected: on a busy machine, other answers may be slow.
     const { api, server } = await scriptedApiWith({ timeoutMs: code === 'API_TIMEOUT' ? 700 : 30_000 }, answer)
     const error = await failureOf(api.createTool({ agentId: 'a1', tool: { name: 'n', description: 'd' } }))
     expect(error).toMatchObject({ code, facts: { path: '/v3/agents/a1/tools' } })
@@ -157,7 +157,7 @@ describe('a read', () => {
 })
 
 describe('arguments', () => {
-  /** Returns the error of a call whose arguments the types forbid; the server must not be asked. */
+  /** Returns the error of a call whose arguments the types forbid; the server must not receive a request. */
   async function refusal(name: keyof ApiClient, given: unknown) {
     const { api, server } = await scriptedApi(json({}))
     const call = api[name] as unknown as (given: unknown) => Promise<unknown>

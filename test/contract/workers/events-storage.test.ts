@@ -15,7 +15,7 @@ const noDisk = whyNoDisk()
 if (noDisk) console.warn(`skipped, storage that fails under events: ${noDisk}`)
 
 const SECRET = 'canary-webhook-secret'
-/** Interval of checks; not short, because each check starts a process. */
+/** Interval of checks; it is not short, because each check starts a process. */
 const CHECK_EVERY_MS = 1_000
 
 interface EventsStatus {
@@ -73,7 +73,7 @@ describe.runIf(isDeep && !noDisk)('storage that fails under Temporal', () => {
       const { runId } = await handle.describe()
       await send(1)
       await isApplied(1)
-      // The warehouse's disk is full, and the spool's is not.
+      // The disk of the warehouse is full; that of the spool is not.
       await disk.fill(home, 0)
       await send(4)
       await worker.said('webhook events wait in the spool')

@@ -19,7 +19,7 @@ import { type Scene, scene, WORKSPACE } from '../scene.ts'
 import { workerProcess, writeConfig } from './worker-process.ts'
 
 const HOUR_MS = 3_600_000
-/** Less than a sync needs, so that several workers use it up together. */
+/** Lower than what a sync needs, so that several workers use it up together. */
 const RATE = { requests: 30, ms: 4_000 }
 
 const KILLS = rounds('TEMPORAL_KILLS', { usual: 0, deep: 40 })
@@ -36,7 +36,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Leases that have begun and not ended, according to the lease log. */
+/** Returns the leases that have begun and not ended, according to the lease log. */
 async function openLeases({ config, sandbox }: Scene): Promise<number> {
   const leaseLog = openLeaseLog({ home: config.home, workspaceId: WORKSPACE, run: 'observer' })
   const entries = await leaseLog.recent(sandbox.clock.now(), HOUR_MS)
@@ -56,7 +56,7 @@ const frozen = (there: Scene, worker: Running): Promise<number> =>
     return held
   })
 
-/** Activities that timed out on the server. */
+/** Returns the activities that timed out on the server. */
 async function timedOutActivities(handle: OwnerHandle): Promise<number> {
   const { events } = await handle.fetchHistory()
   return (events ?? []).filter(({ eventType }) => eventType === EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT).length

@@ -1,4 +1,4 @@
-// Several agents whose conversations have any number of sessions, close to a limit: what is exceeded, and by how much.
+// Several agents whose conversations have any number of sessions, close to a limit: which limits are exceeded, and by how much.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -18,7 +18,7 @@ const INCLUDED = 50_000
 
 interface Agent {
   agentId: string
-  /** Sessions of each conversation, and of the conversation that ends a page, which may have more. */
+  /** Sessions of each conversation; the last one of a page may have more. */
   usual: number
   surprise: number
 }
@@ -215,7 +215,7 @@ describe('history', () => {
         const unread = Array.from({ length: count }, (_, at) => `agent ${at}`)
         const learned = unread.map(agentId => ({ agentId, perDay: null, conversations: 0 }))
         const options = { ...vendor.state.options, headReserveShare: null }
-        // All that is left is needed by known agents.
+        // Known agents need all that is left.
         vendor.state = { ...vendor.state, options, outlook: { ...NO_OUTLOOK, knownPerDay: 50_000, learned } }
         const answers = unread.map(agentId => vendor.ask({ agentId, usual: 1, surprise: 0 }, 'tail', 20))
         if (INCLUDED - used > 4 * count + 1_000) expect(new Set(answers)).toEqual(new Set(['grant']))

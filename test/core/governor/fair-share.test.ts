@@ -1,4 +1,4 @@
-// The windows of several agents in one queue: who gets the requests of the hour.
+// The windows of several agents in one queue: how they share the requests of the hour.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nextWindow, requestsInShare } from '../../../src/core/governor/fair-share.ts'
@@ -64,14 +64,14 @@ describe('the requests of an hour', () => {
       fc.property(windows, drawn => {
         const { made } = spendHour(drawn)
         const asked = drawn.reduce((sum, one) => sum + one.requests, 0)
-        // Two are reserved for people, and six for polls, which history does not use.
+        // Two requests are reserved for people, and six for polls, which history does not use.
         expect(made.length).toBeGreaterThanOrEqual(Math.min(asked, PER_HOUR - 2 - 6))
         for (const kind of ['head', 'tail'] as const) {
           const rivals = new Set(drawn.filter(one => one.kind === kind).map(({ agentId }) => agentId))
           const endless = drawn.filter(one => one.kind === kind && one.requests === 1_000)
           const counts = endless.map(({ agentId }) => made.filter(one => one.agentId === agentId && one.kind === kind))
           if (drawn.some(one => one.kind !== kind) || rivals.size !== endless.length) continue
-          // They all waited all the time: none has more than its share and the reserve for polls.
+          // All of them waited all the time: none has more than its share and the reserve for polls.
           for (const own of counts) expect(own.length).toBeLessThanOrEqual(PER_HOUR / rivals.size + 6)
         }
       }),

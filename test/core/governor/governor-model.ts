@@ -74,7 +74,7 @@ export class GovernorModel {
     return decision
   }
 
-  /** Sends one request of a worker if its lease permits it; returns whether the request was sent. */
+  /** Sends one request of a worker if its lease permits it. @returns true if the request was sent */
   request(index: number, fate: Fate): boolean {
     const worker = this.workers[index % Math.max(1, this.workers.length)]
     if (!worker || !this.mayAsk(worker)) return false
@@ -125,7 +125,7 @@ export class GovernorModel {
     for (let made = 0; made < requests && !this.isRateLimited(); made++) this.others.push(this.nowMs)
   }
 
-  /** Bills sessions to another user of the token. */
+  /** Bills sessions to other users of the token. */
   spendElsewhere(sessions: number): void {
     this.elsewhere += sessions
     this.count(sessions)
@@ -175,7 +175,7 @@ export class GovernorModel {
     this.counts.push({ atMs: this.nowMs, used: this.period.used })
   }
 
-  /** The count of sessions that a usage report would contain now. */
+  /** Returns the count of sessions that a usage report would contain now. */
   private reported(): number {
     const { requests, ms } = this.options.lag ?? { requests: 0, ms: 0 }
     const counts = requests > 0 ? this.counts.slice(0, -requests) : this.counts

@@ -16,7 +16,7 @@ const OPTIONS = { requestsPerHour: 50 }
 const INCLUDED = 4_000
 
 interface Undisturbed {
-  /** The entries of a runner's lease log, each with the governor's state right after it. */
+  /** Entries of a runner's lease log, each with the governor's state right after it. */
   log: { entry: LeaseEntry; after: GovernorState }[]
   endMs: number
 }

@@ -55,7 +55,7 @@ export const options: fc.Arbitrary<ModelOptions> = fc
   })
   .map(drawn => ({ ...drawn, governor: { ...drawn.governor, requestsPerHour: drawn.requestsPerHour } }))
 
-/** Options for runs in which all users export as much as they may, which soon uses up a small quota. */
+/** Options for runs in which all users export as much as possible, which soon uses up a small quota. */
 export const greedyOptions: fc.Arbitrary<ModelOptions> = fc.constantFrom(20, 60, 300).map(includedSessions => ({
   governor: { requestsPerHour: 10_000 },
   includedSessions,

@@ -1,4 +1,4 @@
-// Ids that are requested and not returned: the vendor reports only how many it scanned.
+// Ids that are requested and not returned: the vendor reports only the number of scanned conversations.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { idsFitting, isReaskingIds, unansweredOf } from '../../../src/core/planning/window-ids.ts'

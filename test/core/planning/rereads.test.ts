@@ -79,7 +79,7 @@ describe('a range that may hide conversations', () => {
     const lowYield = rangeOf({ scanned: 100, returned: 95, sessions: 95 })
     expect(planned([lowYield])).toEqual([])
     expect(planned([lowYield], { late: true })).toHaveLength(1)
-    // A range that hides nothing is always due, because the caller passes it in only as a sample or because of late rows.
+    // A range without missing records is always due, because the caller passes it in only as a sample or because of late rows.
     expect(planned([rangeOf({ scanned: 8, returned: 8 })])).toHaveLength(1)
   })
 

@@ -7,7 +7,7 @@ import { newProgress, openWindow, type WindowProgress } from '../../../src/core/
 
 const SETTLE = 120
 
-/** Polls at these times, by the clocks that they read: each window begins where the coverage ends that the poll believes in. */
+/** Polls at these times, by the clocks that they read: each window begins at the end of the coverage that the poll knows. */
 function polled(polls: readonly { atSec: number; shownSec: number }[]) {
   let windows: WindowProgress[] = []
   const readUntil: { from: number; to: number; atSec: number }[] = []
