@@ -1,11 +1,11 @@
-// Every import of the sources: static, dynamic and type-only.
+// Finds every import of the sources: static, dynamic and type-only.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix, relative, sep } from 'node:path'
 
 export const root = join(import.meta.dirname, '..')
 
 export interface SourceFile {
-  /** From the root, with slashes: `src/core/time.ts`. */
+  /** Path from the root, with slashes: `src/core/time.ts`. */
   path: string
   text: string
   /** Imported files of this project, by path. */
@@ -14,13 +14,13 @@ export interface SourceFile {
   packages: string[]
 }
 
-/** Matches strings so that they are kept, and comments so that `import(` in one does not count. */
+/** Removes comments, so that `import(` in one does not count; matches strings to keep them. */
 export const withoutComments = (text: string): string => text.replace(/^\s*(?:\/\/|\*|\/\*).*$/gm, '')
 
 const STATIC = /^(?:import|export)\b[^;'"`=]*?\bfrom\s+'([^']+)'|^import\s+'([^']+)'/gm
 const DYNAMIC = /\bimport\(\s*(?:'([^']+)'|([^)]*))/g
 
-/** Specifiers that a source text imports; for a dynamic import of an expression, its source text. */
+/** Returns the specifiers that a source text imports; for a dynamic import of an expression, its source text. */
 export function importsOf(text: string): string[] {
   const code = withoutComments(text)
   return [...code.matchAll(STATIC), ...code.matchAll(DYNAMIC)].map(match => match[1] ?? match[2] ?? '')
@@ -37,7 +37,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   }
 }
 
-/** Every TypeScript file below a folder of the root. */
+/** Returns every TypeScript file below a folder of the root. */
 export function sourcesBelow(folder: string): SourceFile[] {
   const entries = readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
   return entries

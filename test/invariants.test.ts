@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 const ROOT = join(import.meta.dirname, '..')
 const PAGE = readFileSync(join(ROOT, 'test', 'invariants.md'), 'utf8')
 
-/** Items of the page: a number, the invariant, and the tests that check it. */
+/** Items of the page: a number, an invariant, and the tests that check it. */
 const items = PAGE.split(/^(?=\d+\. )/m)
   .slice(1)
   .map(text => {

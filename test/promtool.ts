@@ -1,4 +1,4 @@
-// Prometheus's own checker: from the PATH, or from Debian's package `prometheus`, which is downloaded once and cached.
+// Provides Prometheus's own checker: from the PATH, or from Debian's package `prometheus`, which is downloaded once and cached.
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const ownApt = (folder: string): string[] =>
 /** If root runs apt, it downloads as another user, who may not write to this folder. */
 const WITHOUT_SANDBOX = ['-o', 'APT::Sandbox::User=root']
 
-/** Moves the program of Debian's package into `folder`. @throws if there is no apt, or no package to be had */
+/** Moves the program of Debian's package into `folder`. @throws if apt is missing or the package cannot be downloaded */
 async function downloadPromtool(folder: string): Promise<void> {
   const apt = (...words: string[]) =>
     run('apt-get', [...WITHOUT_SANDBOX, '-o', 'Acquire::http::Timeout=10', ...words], {
@@ -65,7 +65,7 @@ export class Promtool {
   }
 }
 
-/** Tests that need promtool. Without promtool they are skipped, and the reason is printed; in CI they fail. */
+/** Describes tests that need promtool. Without promtool they are skipped, and the reason is printed; in CI they fail. */
 export async function describeWithPromtool(name: string, tests: (promtool: Promtool) => void): Promise<void> {
   const found = await provide().catch((error: Error) => error)
   if (typeof found === 'string') return void describe(name, (() => tests(new Promtool(found))) as SuiteFactory)

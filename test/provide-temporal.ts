@@ -1,4 +1,4 @@
-// `npm run temporal-cli`: fetches the Temporal CLI as the tests do, and prints its path.
+// `npm run temporal-cli`: downloads the Temporal CLI as the tests do, and prints its path.
 import { obtainTemporal } from './temporal-cli.ts'
 
 try {

@@ -13,9 +13,7 @@ const scene = publishedScene([
   { name: 'lake', type: 'parquet' },
 ])
 
-/**
- * Runs all Python of a page (except that for S3 or a lake) and then `more` as one program in the folder that contains `published`.
- */
+/** Runs all Python of a page (except for S3 or a lake), then `more`, as one program in the folder that contains `published`. */
 async function runPage(name: string, environment: PythonEnvironment, more: string): Promise<unknown> {
   const [page] = readFileSync(join(PAGES, name), 'utf8').split(/\n## (?:Parquet files in S3|A lake)\n/)
   const blocks = [...page!.matchAll(/```python\n([^`]+)```/g)].map(([, code]) => code)

@@ -13,7 +13,7 @@ import {
   SECOND,
 } from '../../src/core/time.ts'
 
-/** Times that are unambiguous in s, ms and µs alike: from 1973, the earliest time that is read as ms, to 2286. */
+/** Times that are unambiguous in s, ms and µs: from 1973, the earliest time that is read as ms, to 2286. */
 const moments = fc.integer({ min: 1e11, max: 1e13 - 1 })
 
 describe('a numeric time', () => {

@@ -1,5 +1,5 @@
-// The example alerts, run by Prometheus's own engine over series as processes export them: each fires when it should, also when its
-// metric is absent, and none fires without a problem.
+// Runs the example alerts with Prometheus's own engine over series as processes export them. Each alert fires when it
+// should, also if its metric is missing, and none fires without a problem.
 import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ const AT = '8h'
 const steady = (value: number): string => `${value}x${STEPS}`
 /** Increases by one per second. */
 const GROWING = `0+300x${STEPS}`
-/** Constant for half of the time, then absent. */
+/** Returns a series that is constant for half of the time, then absent. */
 const vanished = (value: number): string => `${value}x${STEPS / 2} stale`
 
 const WS = 'workspace="ws_1"'

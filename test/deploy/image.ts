@@ -1,5 +1,5 @@
-// The image without Docker: its files, created in a folder as the Dockerfile specifies, and the commands of its services, run in
-// them.
+// Builds the image without Docker: creates its files in a folder as the Dockerfile specifies, and runs the commands of
+// its services there.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

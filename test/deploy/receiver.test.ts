@@ -1,4 +1,4 @@
-// The receiver of the compose file, run as configured there: its command, its health check, and the mounted secret.
+// Runs the receiver of the compose file as configured there: its command, its health check, and the mounted secret.
 import { execFile } from 'node:child_process'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The services of the compose file, run as configured there: each with its command and health check, in a copy of the image's files,
-// with a real Temporal server.
+// Runs the services of the compose file as configured there, with a real Temporal server: each with its command and
+// health check, in a copy of the image's files.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -26,7 +26,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** In place of a container: a copy of the image's `/app`, and the port of this machine that replaces port 9464. */
+/** Replaces a container: a copy of the image's `/app`, and the port of this machine that replaces port 9464. */
 interface Place {
   app: string
   port: number

@@ -28,7 +28,7 @@ describe('a clock that is set by a day between runs', () => {
       expect([0, 8], ended.stderr).toContain(ended.code)
       exported.push((await scene.exported()).length)
     }
-    // Both syncs export: the second is not blocked by leases that the first recorded with its clock one day ahead.
+    // Both syncs export: the leases that the first recorded with its clock one day ahead do not block the second.
     expect(new Set([0, ...exported]).size).toBe(3)
     expect(await exportedTwice(scene)).toEqual([])
     const ended = await scene.run(['sync', '--yes', '--no-wait'])

@@ -39,7 +39,7 @@ async function expectSynced({ run }: FaultScene): Promise<void> {
   expect(code, stderr).toBe(0)
 }
 
-/** Number of conversations that the vendor returned so far. */
+/** Returns the number of conversations that the vendor has returned so far. */
 const exported = async ({ exported }: FaultScene): Promise<number> =>
   (await exported()).reduce((sum, { returned }) => sum + returned, 0)
 
@@ -89,7 +89,7 @@ describe('damaged and deleted landed pages', () => {
     for (const page of deleted) await rm(fileOf(page))
     await expectSynced(scene)
     const lost = heads.reduce((sum, { facts }) => sum + facts!.returned, 0)
-    // In addition at most one page for each deleted page: after a page without any `ts`, the time of the next record is unknown.
+    // Each deleted page causes at most one more: after a page without any `ts`, the time of the next record is unknown.
     expect(await exported(scene)).toBeLessThanOrEqual(lost + PAGE_SIZE * deleted.length)
     // The landing is complete again: a replay yields all rows.
     expect((await scene.run(['replay'])).code).toBe(0)

@@ -61,7 +61,7 @@ describe('a lease log', () => {
     expect(await simulated.usage()).toMatchObject({ overageUsedThisPeriod: 0, overagePacksCharged: 0 })
     const cursors = (await simulated.exported()).flatMap(({ query }) => query.cursor ?? [])
     expect(new Set(cursors).size).toBe(cursors.length)
-    // Only the first run had to probe for the billing period, because the warehouse stores it, too.
+    // Only the first run had to probe for the billing period, because the warehouse also stores it.
     expect(served.filter(isProbe).length).toBeGreaterThanOrEqual(1)
   })
 })

@@ -16,17 +16,17 @@ import { asLines, warehouseTables } from '../workflows/simulated/warehouse-table
 const SETTLE_MS = 120_000
 
 export interface FaultScene extends Scene {
-  /** Runs the command to its end: in this process, or in a process of its own if `options` are given. */
+  /** Runs the command to its end: in this process, or in a separate process if `options` are given. */
   run(args: readonly string[], options?: CliOptions): Promise<Ended>
-  /** Starts the command in a process of its own. */
+  /** Starts the command in a separate process. */
   start(args: readonly string[], options?: CliOptions): Running
-  /** The same command on another data folder. */
+  /** Returns a scene with the same command on another data folder. */
   at(home: string): Promise<FaultScene>
 }
 
 interface FaultSceneOptions {
   sandbox?: Partial<SandboxOptions>
-  /** Settings of the workspace, as in the configuration file. Without `resources`, syncs request agents and conversations only. */
+  /** Settings of the workspace, as in the configuration file. By default, syncs request agents and conversations only. */
   workspace?: object
 }
 
@@ -46,7 +46,7 @@ function withCommand(scene: Scene, workspace: object): FaultScene {
   }
 }
 
-/** Opens a scene with about twenty pages of three agents, unless the options change that. The caller closes the scene. */
+/** Opens a scene with about twenty pages of three agents, unless the options specify others. The caller closes the scene. */
 async function openFaultScene({ sandbox, workspace = {} }: FaultSceneOptions): Promise<FaultScene> {
   const settings = { pageSize: 5, resources: 'none', ...workspace }
   const scene = await openScene({ sandbox: { ...STILL, conversations: 90, ...sandbox }, workspace: settings })
@@ -114,7 +114,7 @@ export async function expectComplete({ sandbox, home }: Pick<FaultScene, 'sandbo
 const keyOf = ({ agentId, query }: Pick<ServedRequest, 'agentId' | 'query'>): string =>
   JSON.stringify([agentId, Object.entries(query).sort()])
 
-/** Export requests that repeat an earlier one. */
+/** Returns export requests that repeat an earlier one. */
 export async function exportedTwice(scene: FaultScene): Promise<ServedRequest[]> {
   const seen = new Set<string>()
   return (await scene.exported()).filter(request => {
@@ -124,7 +124,7 @@ export async function exportedTwice(scene: FaultScene): Promise<ServedRequest[]>
   })
 }
 
-/** Keys (`keyOf`) of the requests whose pages have landed. */
+/** Returns the keys (`keyOf`) of the requests whose pages have landed. */
 async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
   const landing = openLanding(home).workspace('ws_demo')
   const heads = await Promise.all((await landing.list('conversations')).map(({ address }) => landing.head(address)))

@@ -9,7 +9,7 @@ import { expectClean, expectComplete, expectError, expectRecovered, exportedTwic
 const SLOW = { sandbox: { conversations: 50, latencyMs: 150 } }
 const LOCKED = { exit: 6, error: 'WAREHOUSE_LOCKED', says: ['PID ', 'Wait until its sync has ended, or stop it.'] }
 
-/** Numbers of signal listeners in this process, in which the refused commands run. */
+/** Returns the number of signal listeners in this process, in which the refused commands run. */
 const listenersForSignals = () => ['SIGINT', 'SIGTERM', 'SIGHUP'].map(signal => process.listenerCount(signal))
 
 describe('a second process on the same warehouse', () => {
@@ -36,7 +36,7 @@ describe('a second process on the same warehouse', () => {
   })
 })
 
-/** `test/run/beside-workers.test.ts` proves what a sync says of pages that another process lands. */
+/** `test/run/beside-workers.test.ts` tests how a sync reports pages that another process lands. */
 describe.runIf(isDeep)('a second sync on the same landing, with a warehouse elsewhere', () => {
   it('loses nothing: each page lands once, and both warehouses end up complete', async () => {
     const scene = await faultScene(SLOW)

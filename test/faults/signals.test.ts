@@ -10,11 +10,11 @@ const MOMENTS = rounds('SIGNALS', { usual: 0, deep: 100 })
 /** Timeout: longer than requests in flight may take (ten seconds each), and far shorter than a wait for the rate limit. */
 const SOON = { timeout: 600_000 + MOMENTS * 10_000 }
 
-/** Random numbers that are the same in each run of the tests. */
+/** Returns random numbers that are the same in each run of the tests. */
 const seeded = (count: number, { from, to }: { from: number; to: number }): number[] =>
   fc.sample(fc.integer({ min: from, max: to }), { numRuns: count, seed: SEED })
 
-/** True if the process has printed its result: then it exits, and a signal that arrives meanwhile has no handler. */
+/** True if the process has printed its result: then it is exiting, and no longer handles signals. */
 const hasPrintedResult = ({ stdout, stderr }: Ended): boolean =>
   /up to date|stopped on request/.test(stdout) || stderr.includes('nothing to read')
 
@@ -48,7 +48,7 @@ describe('a signal', () => {
       const stopped = await reading.ended
       expect([0, 130], stopped.stderr).toContain(stopped.code)
       expectClean(scene.sandbox, stopped)
-      // The signals come at any time from process start-up, through opening, planning and fetching, to the end of the sync.
+      // The signals arrive at any time from process start through opening, planning and fetching to the end of the sync.
       for (const [round, delayMs] of seeded(MOMENTS, { from: 20, to: 2_500 }).entries()) {
         const running = scene.start(['sync', '--yes'])
         await sleep(delayMs)

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { readSegment } from '../../src/spool/read-segment.ts'
 import { sealAbandoned, sealedSegments } from '../../src/spool/segments.ts'
 
-/** Long enough after the last write to a segment that the segment counts as abandoned. */
+/** Time after the last write to a segment from which the segment counts as abandoned. */
 const LATER_MS = 3_600_000
 
 export interface Spooled {
@@ -14,7 +14,7 @@ export interface Spooled {
   abandoned: number
 }
 
-/** @throws if a line of any segment is damaged or torn */
+/** Seals and reads all segments. @throws if a line of any segment is damaged or torn */
 export async function spooled(home: string, workspaceId: string): Promise<Spooled> {
   const taken = await sealAbandoned(home, workspaceId, Date.now() + LATER_MS)
   expect(taken.flatMap(({ damaged }) => damaged)).toEqual([])

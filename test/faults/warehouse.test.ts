@@ -16,7 +16,7 @@ const fileOf = ({ home }: FaultScene): string => join(home, 'warehouse.duckdb')
 
 /** Returns a scene whose sync was killed with commits in the WAL, because a sync checkpoints the WAL only at its end. */
 async function killedInTheMidst(): Promise<FaultScene & { log: string }> {
-  // Slow answers keep the sync fetching for longer than a load waits, so it is still fetching when a load has written the WAL.
+  // Slow answers keep the sync fetching for longer than a load takes, so it is still fetching when a load has written the WAL.
   const scene = await faultScene({ sandbox: { conversations: 120, latencyMs: 500 } })
   const log = join(scene.home, 'warehouse.duckdb.wal')
   const running = scene.start(['sync', '--yes'])

@@ -25,7 +25,7 @@ export async function startReceiver(home: string, options: CliOptions = {}) {
   return { running, port, url }
 }
 
-/** Puts messages into the spool, in a segment of their own. */
+/** Puts messages into the spool, as a separate segment. */
 export async function receive(home: string, texts: readonly string[]): Promise<void> {
   const [spool, type] = [openSpool({ home, now: Date.now }), 'message_received']
   const appended = texts.map(messageContent => {

@@ -16,8 +16,8 @@ export interface SenderOptions {
   /** Approximate bytes of each event. */
   bytes: number
   /**
-   * Milliseconds between an answer and the next event on a connection; if absent, events are sent as fast as the receiver accepts
-   * them.
+   * Milliseconds between an answer and the next event on a connection; by default, events are sent as fast as the
+   * receiver accepts them.
    */
   pauseMs?: number
 }

@@ -1,4 +1,4 @@
-// Unusual ids of a vendor, and malicious ones.
+// Unusual and malicious ids of a vendor.
 import fc from 'fast-check'
 
 export const oddIds = fc.oneof(

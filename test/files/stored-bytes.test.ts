@@ -16,7 +16,7 @@ it('bytes below a folder are counted again only in folders that have changed', a
   expect(await bytes(join(home, 'nowhere'))).toBe(0)
   expect(await bytes(home)).toBe(110)
   await writeFile(join(busy, '2'), 'x'.repeat(5))
-  // Appending does not change the folder's timestamp: that this byte is not counted proves that the folder is not read again.
+  // Appending does not change the folder's timestamp, so this uncounted byte proves that the folder is not read again.
   await appendFile(join(quiet, '1'), 'x')
   expect(await bytes(home)).toBe(115)
   await rm(busy, { recursive: true })

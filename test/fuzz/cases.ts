@@ -68,7 +68,7 @@ const LAMBDAS = ['lambda x: x', 'lambda x, y: x', 'lambda x: NULL', "lambda x: r
 const anyArgument = (draw: Draw): string =>
   draw.pick([textArgument(draw), draw.pick(NUMBERS), draw.pick(DOUBLES), `TIMESTAMPTZ ${draw.pick(TIMES)}`, 'NULL'])
 
-/** Usually an argument of that type, rarely of any type, because functions cast their arguments. */
+/** Returns an argument, usually of that type, rarely of any type, because functions cast their arguments. */
 function argumentOf(type: string, draw: Draw): string {
   if (draw.unit() < 0.05) return anyArgument(draw)
   if (/LAMBDA/.test(type)) return draw.pick(LAMBDAS)
@@ -144,7 +144,7 @@ const bySize = (nesting: Nesting, depth: number): string => {
   return sql.length <= 1_000_000 ? sql : nesting(Math.floor((depth * 900_000) / sql.length))
 }
 
-/** Every fourth case is the next nesting; the others call a random function. */
+/** Returns a case: every fourth is the next nesting; the others call a random function. */
 export function caseAt(seed: number, number: number, functions: readonly FunctionFacts[]): string {
   const draw = new Draw(seed, number, 0)
   const kinds = [NESTINGS, DEEP_VALUES] as const

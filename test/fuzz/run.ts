@@ -26,7 +26,7 @@ const STUCK_MS = 30_000
 const CHECK_EVERY_MS = 250
 const MAX_BYTES = 2_500_000_000
 
-/** Resident memory of a process; 0 except on Linux, so that memory is limited only there. */
+/** Returns the resident memory of a process; 0 except on Linux, so that memory is limited only there. */
 function bytesOf(pid: number): number {
   try {
     return Number(/VmRSS:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024

@@ -1,5 +1,5 @@
-// Restarted workers continue workflows that older code started, so a change of the commands that workflows issue fails here. Until the first
-// release, such a change records the histories again: tests that call `record`, run once with RECORD_HISTORIES=1.
+// Restarted workers continue workflows that older code started, so a change of the commands that workflows issue fails here. Until
+// the first release, record the histories again after such a change: run the tests that call `record` with RECORD_HISTORIES=1.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker'

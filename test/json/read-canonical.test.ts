@@ -5,7 +5,7 @@ import { readCanonical } from '../../src/json/exact-json.ts'
 
 const digits = (most: number) => fc.stringMatching(new RegExp(`^[1-9][0-9]{0,${most}}$`))
 
-/** Numbers that doubles hold and that they do not, and texts that look like numbers. */
+/** Numbers that doubles can and cannot represent, and texts that look like numbers. */
 const number = fc.oneof(
   digits(24),
   fc.tuple(digits(20), digits(20)).map(([whole, fraction]) => `${whole}.${fraction}1`),

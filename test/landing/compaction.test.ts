@@ -44,14 +44,14 @@ const codeOf = (promise: Promise<unknown>): Promise<string | null> =>
     ({ code }: ConvohouseError) => code,
   )
 
-/** Of a gzip member's header. Flags let zlib skip what follows, and make DuckDB fail. */
+/** Offset of the flags in a gzip member's header. Flags let zlib skip the following bytes, and make DuckDB fail. */
 const FLAGS_BYTE = 3
 
-/** Where the gzip members of a bundle begin, in bytes. */
+/** Returns the offsets of the gzip members of a bundle. */
 const membersOf = (bundle: Buffer): number[] =>
   [...bundle.keys()].filter(at => bundle.subarray(at, at + 4).equals(Buffer.from([0x1f, 0x8b, 8, 0])))
 
-/** Everything that the port tells about the landing's pages. */
+/** Returns everything that the port reports about the landing's pages. */
 async function contents(store: Landing) {
   const pages = await store.list()
   return Promise.all(
@@ -238,7 +238,7 @@ it('a page that was paid for lands also where a damaged bundle does not tell whe
 describe('a bundle', () => {
   it('reports a flipped bit of any of its members, unless it says the same with it', async () => {
     const { home, store, files, compact } = await landing(20)
-    // Pages that fill a member each.
+    // These pages fill one member each.
     for (const sequence of [21, 22])
       await store.land(headOf({ sequence }), bytes(`{"data":["${randomBytes(30_000).toString('hex')}"]}`))
     await compact()
@@ -257,7 +257,7 @@ describe('a bundle', () => {
         const { page, head, body } = of
         const code = await codeOf(reader.verifyChecksums([{ address: page.address, head }]))
         const read = await reader.body(page.address).then(String, () => null)
-        // A body that is returned is the one that landed, whatever bit has flipped.
+        // A returned body equals the landed one, no matter which bit has flipped.
         if (read !== null) expect(read).toBe(body)
         if (code === 'LANDING_CORRUPT') return
         expect([code, read]).toEqual([null, body])

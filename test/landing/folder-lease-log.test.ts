@@ -74,7 +74,7 @@ describe('the lease log in files', () => {
     await leaseLog.append(request(NOW - 60 * DAY))
     expect(await leaseLog.recent(NOW, HOUR)).toEqual([old])
     await leaseLog.append(request(NOW - 2 * HOUR))
-    // A folder takes the place of the oldest file: a search that read that far would fail.
+    // A folder replaces the oldest file: a search that read that far would fail.
     const [first] = (await readdir(folderOf(home))).sort()
     await rm(join(folderOf(home), first!))
     await mkdir(join(folderOf(home), first!))
@@ -104,7 +104,7 @@ describe('the lease log in files', () => {
     await leaseLog.close()
   })
 
-  /** Entries of twenty hours, of which the last is at `NOW`. */
+  /** Writes entries of twenty hours; the last is at `NOW`. */
   async function twentyHours(home: string) {
     const entries = Array.from({ length: 20 }, (_, index) => request(NOW - (19 - index) * HOUR, { usage: USAGE }))
     const leaseLog = await leaseLogIn(home)

@@ -10,7 +10,7 @@ import { headOf, SENT_AT_MS } from './page-heads.ts'
 
 export interface LandingUnderTest {
   store: LandingStore
-  /** Replaces the stored bytes of a page by bytes that are not a page. */
+  /** Replaces the stored bytes of a page with bytes that are not a page. */
   overwrite(address: string): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
 
     it('has a head of any length that is read back unchanged, with the length of its body and of the compressed bytes', async () => {
       const store = await landing()
-      // Hashes, because repetitive text would be compressed into the first kilobytes.
+      // Hashes are used, because repetitive text would be compressed into the first kilobytes.
       const awkward = Array.from({ length: 5_000 }, (_, index) => createHash('sha256').update(`${index}`).digest('hex'))
       const notes = { ...headOf().notes, awkward }
       const head = headOf({}, { request: { path: '/v3/ü', query: { cursor: 'a\nb' } }, notes })

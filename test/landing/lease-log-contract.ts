@@ -5,7 +5,7 @@ import type { ReportedUsage } from '../../src/core/quota/reported-usage.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
 import type { LeaseLog } from '../../src/landing/lease-log.ts'
 
-/** Exactly on the hour, so that the minutes that a test subtracts also decide which hour's file holds the entry. */
+/** A time exactly on the hour, so that the minutes that a test subtracts also decide which hour's file contains the entry. */
 export const NOW = Date.UTC(2026, 10, 20, 12)
 
 export const lease = (atMs: number, name = 'lease-1'): LeaseGranted => ({
@@ -116,7 +116,7 @@ export function leaseLogContract(open: () => Promise<(run?: string) => LeaseLog>
     it('returns entries of another machine whose clock is minutes ahead, and leaves its file alone', async () => {
       const opened = await open()
       const [own, other] = [opened('run-a'), opened('run-b')]
-      // One clock says 11:55, the other 12:01.
+      // One clock shows 11:55, the other 12:01.
       const nowMs = NOW - 5 * MINUTE
       const entries = [lease(nowMs - SECOND, 'own'), lease(NOW + MINUTE, 'other')]
       await own.append(entries[0]!)

@@ -1,4 +1,4 @@
-// Every entry that the files of a lease log hold, those of files that were set aside included.
+// Reads every entry in the files of a lease log, including files that were set aside.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'

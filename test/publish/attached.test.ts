@@ -9,7 +9,7 @@ import { statementsOn } from '../../src/warehouse/connection.ts'
 
 const TIMES = ['-infinity', '0044-03-15 (BC) 00:00:00', '2026-11-01 00:00:00', '2026-11-01 00:00:00.000001', 'infinity']
 
-/** Pairs of stored times, and of times of changed keys; null: no value. */
+/** Pairs of stored times and times of changed keys; null for no value. */
 it.each([
   [TIMES, TIMES.slice(1, 3)],
   [TIMES, [TIMES[0], TIMES[4]]],

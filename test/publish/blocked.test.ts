@@ -1,4 +1,4 @@
-// Publications while a check that blocks a table fails: the target stays as it was, except that nothing of it outlasts an erasure.
+// Publications while a check that blocks a table fails: the target keeps its state, except that erased data is removed.
 import { expect, it } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
 import { targetStatuses } from '../../src/reports/publications.ts'

@@ -11,10 +11,10 @@ import type { DescribedColumn } from '../../src/warehouse/dictionary/dictionary.
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { ENTRY } from './published.ts'
 
-/** With this every canary begins. */
+/** Prefix of every canary. */
 export const CANARY = 'kanarienvogel.'
 
-/** In lower case, and without a character that JSON or a path would escape. */
+/** Returns a canary in lower case, without characters that JSON or a path would escape. */
 export const canary = (place: string): string => `${CANARY}${place.toLowerCase().replaceAll(/[^a-z0-9_.]/g, '_')}.vk`
 
 const PATTERN = 'kanarienvogel\\.[a-z0-9_.]+?\\.vk'
@@ -52,7 +52,7 @@ export const plantedFields = (fields: Fields, place: string): Record<string, unk
   unknownField: canary(`${place}.unknown`),
 })
 
-/** `table.column` of every published column of personal data that contains texts. */
+/** Returns `table.column` of every published column of personal data that contains texts. */
 export const personalColumns = async (): Promise<string[]> =>
   (await publishedRelations()).flatMap(({ name, columns }) =>
     columns
@@ -62,7 +62,7 @@ export const personalColumns = async (): Promise<string[]> =>
 
 /** Returns a row in every table, with a canary in each column of personal data: also in tables that the API does not fill in a test. */
 export async function plantCanaries(writer: Writer): Promise<void> {
-  // Rows of marts are computed from the log, which does not have planted rows.
+  // Rows of marts are computed from the log, which does not contain planted rows.
   await refreshMarts(writer)
   const found = await writer.rows<{ name: string }>(
     `SELECT table_name AS name FROM duckdb_columns() WHERE column_name = '${RECORD_NUMBER.name}'`,
@@ -72,7 +72,7 @@ export async function plantCanaries(writer: Writer): Promise<void> {
     const filled = columns.filter(column => column.pii !== 'none' || key.includes(column.name))
     const row = new Map(filled.map(column => [column.name, plantedValue(name, column)]))
     if (name === 'conversation_observations') row.set('source', `'export'`).set('version', `TIMESTAMPTZ '2026-01-01'`)
-    // Child rows lie in the partition of their record, which they are joined with by its number.
+    // Child rows are in the partition of their record and are joined with it by its number.
     if (numbered.has(name)) row.set(RECORD_NUMBER.name, '1000000')
     await writer.run(`INSERT INTO ${name} (${[...row.keys()].join(', ')}) VALUES (${[...row.values()].join(', ')})`)
   }
@@ -87,7 +87,7 @@ function plantedValue(table: string, { name, sqlType, pii }: DescribedColumn): s
   return sqlType === 'JSON' ? `'{"a": [{"b": "${text}"}]}'` : `'${text}'`
 }
 
-/** Canaries in the rows of all tables that `connection` reads from `sources`, which are names or files. */
+/** Returns canaries in the rows of all tables that `connection` reads from `sources`, which are names or files. */
 async function inRows(connection: DuckDBConnection, sources: readonly string[]): Promise<string[]> {
   const found: string[] = []
   for (const source of sources) {
@@ -118,7 +118,7 @@ const inSnapshot = (path: string): Promise<string[]> =>
 
 const listed = (files: readonly string[]): string => `[${files.map(file => `'${file}'`).join(', ')}]`
 
-/** Files of the same columns: the partitions of a table in one version, and a table's numbered files in a package. Any other file is alone. */
+/** Groups files of the same columns: a table's partitions in one version, or its numbered files in a package. Other files are alone. */
 function byTable(files: readonly string[]): string[][] {
   const tables = new Map<string, string[]>()
   for (const file of files) {
@@ -128,7 +128,7 @@ function byTable(files: readonly string[]): string[][] {
   return [...tables.values()]
 }
 
-/** In the values, and in the statistics and metadata of all files. */
+/** Returns canaries in the values, and in the statistics and metadata of all files. */
 const inParquet = (files: readonly string[]): Promise<string[]> =>
   withDatabase(':memory:', connection => {
     const all = listed(files)
@@ -145,7 +145,7 @@ const below = (path: string): string[] =>
 
 const LONGEST = 200
 
-/** In bytes that are not compressed. */
+/** Returns canaries in bytes that are not compressed. */
 function inBytes(bytes: Buffer): string[] {
   const found: string[] = []
   for (let at = bytes.indexOf(CANARY); at >= 0; at = bytes.indexOf(CANARY, at + 1))
@@ -153,7 +153,7 @@ function inBytes(bytes: Buffer): string[] {
   return found
 }
 
-/** All canaries in a file or folder, sorted. */
+/** Returns all canaries in a file or folder, sorted. */
 export async function canariesIn(path: string): Promise<string[]> {
   const files = below(path)
   const found = files.flatMap(file => [...inBytes(Buffer.from(file)), ...inBytes(readFileSync(file))])
@@ -163,10 +163,10 @@ export async function canariesIn(path: string): Promise<string[]> {
   return [...new Set(found)].sort()
 }
 
-/** Where `packageKeeper` keeps the last package for a target. */
+/** Returns the path at which `packageKeeper` keeps the last package for a target. */
 export const keptPackage = ({ path }: { path: string }): string => `${path}.package`
 
-/** Returns the program of a target's process that first copies each package with everything beside it, and then is the real one. */
+/** Returns the program of a target's process that copies each package with everything beside it, and then runs the real program. */
 export function packageKeeper(home: string): URL {
   const file = join(home, 'keep-package.mjs')
   // Both handlers are in place before the first message arrives.

@@ -1,4 +1,4 @@
-// Two clients of one agency: whatever the other client's agents, people, teams and organization are called, no byte of it reaches the first
+// Two clients of one agency: no name of the other client's agents, people, teams and organization reaches the first
 // client's targets or the packages for them. Both share an agent and a person.
 import { expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
@@ -36,12 +36,12 @@ async function loadConversation(place: ReturnType<typeof app.workspace>, client:
     ID: conversationId(client),
     ts: SENT_AT_MS,
     lastModified: sentAtMs,
-    // The newest name of a person is the one that marts show.
+    // Marts show the newest name of a person.
     chatAssignedTo: 'person',
     resolvedBy: 'person',
     csat: { satisfaction10: 9, comment: canary(`${client}.${version}.comment`) },
     assignedTo: { userId: 'person', name: canary(`${client}.${version}.person`) },
-    // A conversation of the first client, too, went to a team of the second.
+    // A conversation of the first client was also assigned to a team of the second.
     handoffHistory: [
       {
         organizationId: 'org-client_b',
@@ -111,7 +111,7 @@ it('receive nothing of each other, also after changes, a move of an agent, and w
   for (const what of ['id', 'first.person', 'first.turn', 'first.username', 'organization.name', 'title'])
     expect(first.own).toContain(canary(`client_a.${what}`))
 
-  // The person's newest name is known from the other client now.
+  // The person's newest name now comes from the other client.
   for (const client of CLIENTS) await loadConversation(place, client, 'second')
   const second = await publishedTo(snapshot)
   expect([second.kind, second.others]).toEqual(['delta', []])
@@ -119,7 +119,7 @@ it('receive nothing of each other, also after changes, a move of an agent, and w
 
   await loadOrganization(place, 'client_a', ['agent-client_a', 'agent-client_b', 'agent-shared'])
   const moved = await publishedTo(parquet)
-  // The agent has taken its conversation along, but nothing of the organization that it was in.
+  // The agent has kept its conversation, but nothing of its former organization.
   expect(moved.others).toContain(canary('client_b.second.person'))
   expect(moved.others.filter(each => /client_b\.(organization|team)\./.test(each))).toEqual([])
   await loadOrganization(place, 'client_a', ['agent-client_a', 'agent-shared'])

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await promisify(execFile)(process.execPath, [MAIN, 'publish', '--config', config], { env })
   instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY', threads: '1' })
   const connection = await instance.connect()
-  // Another than UTC, as on most machines of readers.
+  // Not UTC, as on most machines of readers.
   await connection.run(`SET TimeZone = 'Asia/Tokyo'`)
   ask = async sql => {
     const reader = await connection.runAndReadAll(sql)
@@ -133,7 +133,7 @@ describe('the dashboard of conversations', () => {
 
 describe('the pages', () => {
   const pages = readdirSync(PAGES)
-  /** Pages with the SQL of other engines and extensions, which tests in `test/bi` run as far as those can be had. */
+  /** Pages with the SQL of other engines and extensions; tests in `test/bi` run those that can be installed. */
   const OTHERS = ['dbt.md', 'ducklake.md', 'spark.md', 'trino.md', 'warehouses.md']
 
   it('show the star that the marts declare', () => {
@@ -159,9 +159,9 @@ describe('the pages', () => {
     const page = readFileSync(join(PAGES, name), 'utf8')
     const queries = [...page.matchAll(/```sql\n([^`]+)```/g)].flatMap(([, sql]) => sql!.split(/;\s*/).filter(Boolean))
     for (const query of queries) {
-      // PostgreSQL fails on a day with costs, but without conversations.
+      // PostgreSQL fails on a day with costs but without conversations.
       expect(query).not.toMatch(/\/ sum\(/)
-      // In PostgreSQL, the marts are in a schema of another name.
+      // In PostgreSQL, the schema of the marts has another name.
       const { rows } = await ask(query.replaceAll('convohouse_marts.', 'marts.').replaceAll('convohouse.', 'main.'))
       expect(rows.length, query).toBeGreaterThan(0)
     }

@@ -25,7 +25,7 @@ const ZONES = {
     '2026-10-25T22:59:59.999Z': '2026-10-25',
     '2026-10-25T23:00:00.000Z': '2026-10-26',
   },
-  // At midnight: 2018-11-04 begins at 01:00, and the last hour of 2019-02-16 comes twice.
+  // Clocks change at midnight: 2018-11-04 begins at 01:00, and the last hour of 2019-02-16 occurs twice.
   'America/Sao_Paulo': {
     '2018-11-04T02:59:59.999Z': '2018-11-03',
     '2018-11-04T03:00:00.000Z': '2018-11-04',
@@ -86,7 +86,7 @@ it('a target has the same days, and times of UTC', async () => {
   const parquet = newParquet(app.home)
   await publishTo(app, parquet)
   expect(await rowsOf(parquet, 'conversations', select)).toEqual(expected)
-  // Months of partitions are those of UTC.
+  // Partitions use months in UTC.
   const months = await rowsOf(parquet, 'conversations', 'DISTINCT month')
   expect(months.flat()).toEqual([...new Set(ids.map(([text]) => text.slice(0, 7)))].sort())
 })

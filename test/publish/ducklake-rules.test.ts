@@ -1,4 +1,4 @@
-// The rules of the target `ducklake` that need no extension: the words of errors.
+// The rules of the target `ducklake` that need no extension: the texts of errors.
 import { describe, expect, it } from 'vitest'
 import type { LakeTarget } from '../../src/config/targets/ducklake.ts'
 import { lakeError } from '../../src/publish/targets/ducklake/lake.ts'

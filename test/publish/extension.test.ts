@@ -1,4 +1,4 @@
-// Where DuckDB's extensions come from, if no folder has them.
+// The source of DuckDB's extensions if no folder contains them.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ it('is the network, also in a data folder that has had none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-extension-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const connection = await (await DuckDBInstance.create(':memory:')).connect()
-  // In place of the network: a folder, in which DuckDB looks for the file only once it has a place for it.
+  // A folder replaces the network. DuckDB looks for the file only once it has a folder to store it.
   await connection.run(`SET custom_extension_repository = '${join(folder, 'repository')}'`)
   await expect(loadExtension(statementsOn(connection), 'fts', extensionPlaces(folder, null))).rejects.toMatchObject({
     code: 'EXTENSION_UNAVAILABLE',

@@ -43,14 +43,14 @@ export interface Dashboard {
 export const readDashboard = (name: string): Dashboard =>
   JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8')) as Dashboard
 
-/** Panels with queries: all but the headings of rows. */
+/** Returns the panels with queries: all except the headings of rows. */
 export const queryPanels = ({ panels }: Dashboard): Panel[] => panels.filter(({ type }) => type !== 'row')
 
-/** The values that a reader has chosen, by variable. */
+/** Values that a reader has chosen, by variable. */
 export type Chosen = Readonly<Record<string, readonly string[]>>
 
 export interface TimeRange {
-  /** ISO-8601 UTC. */
+  /** ISO-8601 time in UTC. */
   from: string
   to: string
 }
@@ -78,7 +78,7 @@ export function expanded(sql: string, chosen: Chosen, range: TimeRange): string 
   return result
 }
 
-/** Chooses every value of every variable ("All"), in their order, since one may refer to another. `constants` replaces defaults. */
+/** Chooses every value of every variable ("All"), in order, since one may refer to another. `constants` replaces defaults. */
 export async function allChosen(
   { templating }: Dashboard,
   values: (sql: string) => Promise<string[]>,

@@ -25,7 +25,7 @@ afterAll(() => {
   instance.closeSync()
 })
 
-/** Returns the value as a target that hashes receives it. */
+/** Returns the value that a hashing target receives. */
 async function hashOf(value: string | null, pii: PiiClass = 'identity'): Promise<unknown> {
   const column = { name: 'value', sqlType: 'VARCHAR', about: '', pii, path: null }
   const sql = `SELECT ${publishedValue(column, DEFAULT)} FROM (SELECT $value::VARCHAR AS value) t`

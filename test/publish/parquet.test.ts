@@ -63,7 +63,7 @@ describe('a target of Parquet files', () => {
     expect(await partitions(first)).toEqual([kept[0], 'month=2026-10/data.parquet', kept[1]])
     const file = (folder: string) => [folder, join(folder, 'conversations', kept[0])]
     expect(await modesOf(file(first))).toEqual(['700', '600'])
-    // Opened to other users once and for all.
+    // The owner opens the folder to other users; later versions keep that.
     await chmod(target.path, 0o755)
     await load(place, [{ ID: 'a', userName: 'Amy', ts: NOVEMBER, tags: ['z'] }], 1)
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'delta', reason: null })
@@ -113,7 +113,7 @@ describe('a target of Parquet files', () => {
   })
 })
 
-/** Every table can be read, with its types, also an empty one. */
+/** Expects that every table can be read, with its types, including empty ones. */
 async function expectAllTables(folder: string): Promise<void> {
   const relations = await publishedRelations()
   const describe = ({ name }: { name: string }) =>
@@ -150,7 +150,7 @@ it('takes the files of a partition as they are, but joins many that have few row
   const written = [
     await partitionOf('2026-01', 4),
     await partitionOf('2026-02', 5),
-    // The number of rows, as the package says, decides.
+    // The package's number of rows decides.
     await partitionOf('2026-03', 5, 5_000),
   ]
   const columns = [{ name: 'id', sqlType: 'VARCHAR', about: '' }]
@@ -181,7 +181,7 @@ const watermarkAt = (n: number): TargetWatermark => ({
 })
 
 describe('versions', () => {
-  /** Writes a version that was published so many hours ago. */
+  /** Writes a version that was published the given number of hours ago. */
   async function version(path: string, n: number, { hours, erases = false }: { hours: number; erases?: boolean }) {
     const id = versionId(watermarkAt(n))
     const file = join(await createVersion(path, id, 0o700), '_publication.json')
@@ -197,12 +197,12 @@ describe('versions', () => {
     const path = folder('kept')
     const ids: string[] = []
     for (const [index, hours] of [9, 8, 0.9, 0.8, 0.7].entries()) ids.push(await version(path, index + 1, { hours }))
-    // Never switched to: its process was killed.
+    // No reader has seen it, because its process was killed.
     const orphan = await version(path, 9, { hours: 0 })
     await mkdir(join(path, 'versions', 'mine'))
     await switchTo(path, ids[4]!)
     await removeOldVersions(path)
-    // The first was replaced eight hours ago; the second when the third was published.
+    // The first was replaced eight hours ago, the second when the third was published.
     expect(await readdir(join(path, 'versions'))).toEqual([...ids.slice(1), 'mine'])
     await switchTo(path, await version(path, 6, { hours: 0, erases: true }))
     await removeOldVersions(path)

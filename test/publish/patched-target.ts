@@ -1,12 +1,12 @@
-// The real program of a target's process, with a test's code before each of its steps: an SQL statement, a change of a folder, or a request to S3.
+// Runs a target's real program with a test's code before each of its steps: an SQL statement, a change of a folder, or a request to S3.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ENTRY } from './published.ts'
 
 /**
- * `before`: the body of a function of `step` (the statement, the function and file of Node, or the method and path of a request) and
- * `connection`, which is DuckDB's, or null. It may await if there is one.
+ * Writes the program. `before`: the body of a function of `step` (the statement, the function and file of Node, or the
+ * method and path of a request) and `connection`, which is DuckDB's, or null. It may await if there is one.
  */
 export async function patchedTarget(folder: string, name: string, before: string): Promise<URL> {
   const file = join(folder, `${name}.mjs`)
@@ -41,13 +41,13 @@ await import(${JSON.stringify(ENTRY.href)})
 }
 
 export interface Step {
-  /** The beginning of the statement (`COMMIT`), the function and file of Node (`rename …`), or the request (`PUT /lake/…`). */
+  /** Beginning of the statement (`COMMIT`), the function and file of Node (`rename …`), or the request (`PUT /lake/…`). */
   step: RegExp
-  /** Kills at this occurrence; default: the first. */
+  /** Occurrence at which it kills; default: the first. */
   count?: number
 }
 
-/** @returns the program of a target's process that is killed just before a step */
+/** Returns the program of a target's process that is killed just before a step. */
 export const killedBefore = (folder: string, { step, count = 1 }: Step): Promise<URL> =>
   patchedTarget(
     folder,

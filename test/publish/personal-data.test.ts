@@ -1,5 +1,5 @@
-// Canaries in every column of personal data, by rows and by real pages and events: none reaches a target that hashes and drops, nor a package
-// for it, and each reaches one that keeps.
+// Puts canaries into every column of personal data, by rows and by real pages and events. None reaches a target that
+// hashes and drops, nor a package for it, and each reaches one that keeps.
 import { createHmac } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
@@ -32,7 +32,7 @@ import {
 import { DEFAULT, newTarget, publishTo, reading } from './published.ts'
 import { newParquet } from './published-parquet.ts'
 
-/** Fields of the API document that say something of a person, or whose shape or text it does not state. */
+/** Fields of the API document that may describe a person, or whose shape or text it does not state. */
 const PERSONAL = {
   conversation: `userEmail userName userPhone userAddress userCompany userWebsite notes note userProfilePic userImage socialHandle linkedIn
     instagram demoLink lostReason userID userOs userBrowser ipAddress browserTimezone contactIdentityId crossChannelContext notifyToUserId origin
@@ -100,7 +100,7 @@ async function plantByApi(): Promise<void> {
 const personalOfApi = (): string[] =>
   Object.entries(PERSONAL).flatMap(([record, fields]) => fields.split(/\s+/).map(field => canary(`${record}.${field}`)))
 
-/** Returns the same address and number in two tables, written differently. */
+/** Writes the same address and number into two tables, in different notations. */
 async function plantEve(): Promise<void> {
   const { writer } = app.warehouse
   await writer.run(`INSERT INTO leads (workspace_id, event_id, lead_email, lead_phone) VALUES
@@ -125,7 +125,7 @@ beforeAll(async () => {
   snapshot = newTarget(app.home, { pii: DEFAULT })
 })
 
-/** Publishes, and searches the target, and the package from which its process wrote it. A refill of a snapshot has none. */
+/** Publishes and searches the target and the package from which its process wrote it. A refill of a snapshot has none. */
 async function publishedCanaries(target: FileTarget): Promise<string[][]> {
   await publishTo(app, target, { entry })
   return Promise.all([target.path, ...(target.type === 'snapshot' ? [] : [keptPackage(target)])].map(canariesIn))

@@ -55,7 +55,7 @@ describe('coverage by a clock that jumps ahead and back', () => {
           })
           const right = { atSec: atSec + 60, shownSec: atSec + 60 }
           const { windows, readUntil } = polled([...polls, right])
-          // In any order of loading, and after the windows of the wrong clock lie in the past.
+          // The order of loading does not matter, nor whether the windows of the wrong clock are already in the past.
           const read = withoutUnpassedTime(windows, { latestMs: Number.POSITIVE_INFINITY, certainSec: 0 })
           const covered = coverAll(read.flatMap(coveredBy))
           const trulyRead = coverAll(

@@ -15,7 +15,7 @@ import { factsOf, type PagedVendor, pageOf } from './paged-vendor.ts'
 
 const OPENED_AT_MS = Date.UTC(2026, 10, 20, 9)
 
-/** Base of all windows in this file: bounds are given in seconds or ms after it. */
+/** Base of all windows in this file: bounds are seconds or ms after it. */
 const BASE_SEC = 1_700_000_000
 const at = (ms: number): number => BASE_SEC * 1_000 + ms
 

@@ -19,7 +19,7 @@ const late: fc.Arbitrary<ModelOptions> = fc
     lag: drawn,
   }))
 
-/** The same steps without lost workers or answers, because only the vendor knows what those billed. */
+/** Returns the same steps without lost workers or answers, because only the vendor knows what those billed. */
 const answeredOnly = (steps: readonly Step[]): Step[] =>
   steps
     .filter(one => one.do !== 'lose')
@@ -30,7 +30,7 @@ const elsewhere: fc.Arbitrary<Step[]> = fc
   .constantFrom(1, 10, 60)
   .map(sessions => [{ do: 'elsewhere' as const, sessions }])
 
-/** Exports until nothing more is granted, also not after the next three hourly probes. */
+/** Exports until nothing more is granted, not even after the next three hourly probes. */
 function exhaust(model: GovernorModel): void {
   while (model.workers.length > 0) model.end(0)
   let refused = 0

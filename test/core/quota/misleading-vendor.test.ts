@@ -13,7 +13,7 @@ import { NO_USAGE } from '../../warehouse/landed-pages.ts'
 
 const INCLUDED = 1_000
 
-/** How an answer reports the usage. */
+/** Ways in which an answer reports the usage. */
 type Report = 'honest' | 'stale' | 'earlier-count' | 'exhausted' | 'absent' | 'keyless' | 'absurd' | 'contradicting'
 
 interface Truth {
@@ -67,7 +67,7 @@ const between: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(SECOND, 20 * MINUTE, 2 * HOUR) }),
 )
 
-/** Between two wrong answers are at least two honest ones. */
+/** Steps with at least two honest answers between two wrong ones. */
 const seldomWrong: fc.Arbitrary<Step[]> = fc
   .array(
     fc.tuple(
@@ -93,7 +93,7 @@ class Client {
   private state: GovernorState = newGovernor()
   private log: LeaseEntry[] = []
   private ids = 0
-  /** Honest answers since the last wrong one; with `atLeast`, that many come between two wrong ones. */
+  /** Honest answers since the last wrong one. With `atLeast`, that many occur between two wrong ones. */
   private honestAnswers = Number.POSITIVE_INFINITY
   private readonly atLeast: number
 
@@ -199,7 +199,7 @@ describe('a vendor whose answers are wrong in any order', () => {
         let quota: QuotaState = newQuota()
         for (const [index, { isOther, used, isProbe }] of [...known, ...answers].entries()) {
           const sentAtMs = 1_000 + 20 * index
-          // No period is named so often by mistake that a single answer no longer counts.
+          // No period is named by mistake so often that a single answer no longer counts.
           const usage = honest({ key: isOther ? `other ${index}` : 'this', used, before: 0 }, 0)
           quota = applyUsage(quota, usage, { sentAtMs, receivedAtMs: sentAtMs + 10, billed: 0, isProbe })
           const left = sessionsLeft(quota, 0)

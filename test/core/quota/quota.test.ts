@@ -30,7 +30,7 @@ const probed = (period: QuotaState, reported: Partial<ReportedUsage>, sentAtMs: 
 const report = (period: QuotaState, reported: Partial<ReportedUsage>, sentAtMs = 1, billed = 0) =>
   applyUsage(period, usage(reported), { sentAtMs, receivedAtMs: sentAtMs + 1, billed })
 
-/** Applies the same usage report `times` times, as successive answers after a change of period do. */
+/** Applies the same usage report `times` times, like successive answers after a change of period. */
 const reportOften = (period: QuotaState, reported: Partial<ReportedUsage>, times: number, sentAtMs = 1) =>
   Array.from({ length: times }).reduce<QuotaState>(
     (state, _, index) => report(state, reported, sentAtMs + index),

@@ -13,8 +13,8 @@ if (noDisk) console.warn(`skipped, a checkpoint on a full disk: ${noDisk}`)
 const [OPEN, FAULT] = ['open.js', 'fault.js'].map(file => join(MAIN, '..', '..', 'warehouse', file))
 
 /**
- * Writes, fills the disk, lets a checkpoint fail while a reader is open, writes again, frees the disk and opens the file
- * again; prints the outcome of each step as JSON.
+ * Returns a script that prints the outcome of each step as JSON: it writes, fills the disk, lets a checkpoint fail
+ * while a reader is open, writes again, frees the disk and opens the file again.
  */
 const script = (home: string): string => `
   import { rmSync, statfsSync, writeFileSync } from 'node:fs'

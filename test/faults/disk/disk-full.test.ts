@@ -10,7 +10,7 @@ if (noDisk) console.warn(`skipped, a full disk: ${noDisk}`)
 
 interface FullScene extends FaultScene {
   disk: SmallDisk
-  /** The landing, in the data folder but on its own disk; the lease log, in the landing, is on a third disk. */
+  /** The landing, in the data folder but on a separate disk; the lease log, in the landing, is on a third disk. */
   landing: string
   leaseLog: string
 }
@@ -61,7 +61,7 @@ describe.skipIf(noDisk)('a full disk', () => {
     expect(await count(scene)).toBe(0)
     await expectFull(scene, leaseLog, { but: 8_192, at: leaseLog })
     const first = await count(scene)
-    // Enough for the disk reserve and some pages, of which each takes one inode, and two for a moment.
+    // Leaves enough inodes for the disk reserve and some pages; each page needs one inode, and briefly two.
     await disk.exhaust(landing, 38)
     expectError(scene, await sync(scene), NO_INODES)
     await disk.free(landing)

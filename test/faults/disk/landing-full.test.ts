@@ -25,7 +25,7 @@ async function onDisks() {
   return { disk, bundles, open, store: open() }
 }
 
-/** Every page with its body. */
+/** Returns every page with its body. */
 async function contents(store: Landing) {
   const pages = (await store.list()).map(async ({ address }) => [address, String(await store.body(address))] as const)
   return Object.fromEntries(await Promise.all(pages))

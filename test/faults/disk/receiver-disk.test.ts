@@ -29,7 +29,7 @@ describe.skipIf(noDisk)('a receiver on a disk that fills up', () => {
     const sender = makeSender({ secret: SECRET, connections: 4, bytes: 2_000 })
     const load = sender.run(port)
     for (let time = 1; time <= 3; time++) {
-      // The disk becomes full in the middle of a spool line, at a different position each time.
+      // The disk fills up in the middle of a spool line, at a different position each time.
       const atOnce = await refused()
       await disk.fill(home, 200_000 + time * 1_000)
       await until(async () => (await refused()) >= atOnce + 5, { everyMs: 5 })

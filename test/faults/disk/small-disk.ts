@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../cli/cli-process.ts'
 
 const UNSHARE = ['--user', '--map-root-user', '--mount']
 
-/** Why this machine cannot create such disks; null if it can. */
+/** Returns the reason why this machine cannot create such disks; null if it can. */
 export function whyNoDisk(): string | null {
   const tried = spawnSync('unshare', [...UNSHARE, 'mount', '-t', 'tmpfs', 'none', '/mnt'], { encoding: 'utf8' })
   return tried.status === 0 ? null : `no mount namespace here: ${tried.error?.message ?? tried.stderr.trim()}`
@@ -17,11 +17,11 @@ export function whyNoDisk(): string | null {
 export interface SmallDisk {
   /** Command prefix that starts a command inside the namespace of the disks. */
   through: readonly string[]
-  /** The same path for a process outside of the namespace. */
+  /** Returns the same path for a process outside of the namespace. */
   outside(path: string): string
-  /** Fills the disk of that folder, except for `but` bytes. */
+  /** Fills the disk of that folder except for `but` bytes. */
   fill(folder: string, but: number): Promise<void>
-  /** Uses the inodes of the disk of that folder up, except for `but`. */
+  /** Uses up the inodes of the disk of that folder except for `but`. */
   exhaust(folder: string, but: number): Promise<void>
   /** Removes the files with which `fill` and `exhaust` filled the disk. */
   free(folder: string): Promise<void>

@@ -1,4 +1,4 @@
-// The billed requests of killed syncs, compared with the pages that landed: the next sync repeats a request whose page did not land.
+// Compares the billed requests of killed syncs with the pages that landed: the next sync repeats a request whose page did not land.
 import { openLanding } from '../../../src/landing/folder-landing.ts'
 import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
 import { isProbe } from '../../workflows/simulated/probe.ts'
@@ -17,7 +17,7 @@ export interface BilledRequest {
 export interface BilledRequests {
   /** Counts the requests since the previous call. */
   next(): Promise<BilledRequest>
-  /** Number of conversations in all landed pages. */
+  /** Returns the number of conversations in all landed pages. */
   conversations(): number
 }
 

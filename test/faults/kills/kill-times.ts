@@ -6,7 +6,7 @@ import { TOKEN_ENV } from '../../scene.ts'
 export interface KillTimes {
   /** Draws the time from the start of the command to its kill, ms. */
   nextMs(): number
-  /** Adapts the span of kill times to how the command ended. */
+  /** Adapts the span of kill times to the way in which the command ended. */
   record(ended: Ended): void
 }
 

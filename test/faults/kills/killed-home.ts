@@ -11,7 +11,7 @@ import { readThrough, type TrueRecord, timeMs, truthOf } from '../../workflows/s
 import { asLines, warehouseTables } from '../../workflows/simulated/warehouse-tables.ts'
 
 const LATENCY_MS = 30
-/** `settle` and `mirrorLag` of a configuration that sets neither. */
+/** Default values of `settle` and `mirrorLag`. */
 const SETTLE_MS = 2 * MINUTE
 /** Maximum error of the estimated server time, which the server reports in whole seconds. */
 const CLOCK_MS = 5 * SECOND
@@ -27,11 +27,11 @@ export interface KilledHome {
   sandbox: Sandbox
   home: string
   config: string
-  /** Number of API requests served so far. */
+  /** Returns the number of API requests served so far. */
   served(): Promise<number>
   /** Advances the sandbox's clock by a day. */
   nextDay(): void
-  /** Expected number of exports so far: each conversation once when it was new, and once for each change. */
+  /** Returns the expected number of exports so far: each conversation once when it was new, and once for each change. */
   expectedExports(): number
   /** Compares the warehouse with the expected rows; no process may hold the warehouse. */
   compare(): Promise<Difference>
@@ -96,7 +96,7 @@ export async function openKilledHome(
       historyDays: 12,
       arrivalsPerDay: ARRIVALS_A_DAY,
       agents: AGENTS,
-      // Conversations with new activity are exported again, so that rows are also replaced.
+      // Conversations with new activity are exported again, so that loads also replace rows.
       ts: 'activity',
       limits: false,
       latencyMs: more.latencyMs ?? LATENCY_MS,

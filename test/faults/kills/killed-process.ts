@@ -13,7 +13,7 @@ const BINDINGS = createRequire(createRequire(import.meta.url).resolve('@duckdb/n
   '@duckdb/node-bindings',
 )
 
-/** Loaded before the program. Each step that matches the first of the points takes it off; the last one kills. */
+/** Loaded before the program. Each step that matches the first of the points removes it; the last match kills. */
 const OBSERVER = `
 import fs from 'node:fs/promises'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
@@ -45,7 +45,7 @@ if (points.some(point => point.includes('sql'))) {
 /** The arguments of a command, or the code of a module that finds its data folder in `process.env.HOME_UNDER_TEST`. */
 export type Killable = { args: readonly string[]; env(home: string): Record<string, string> } | { program: string }
 
-/** Runs it on the data folder until the last of the points, in their order, is reached, or to its end. `points` are patterns of steps. */
+/** Runs the program on the data folder until all points have been reached in order, or to its end. `points` are patterns of steps. */
 export async function runKilled(
   killable: Killable,
   { home, points, through = [] }: { home: string; points: readonly string[]; through?: readonly string[] },
@@ -69,5 +69,5 @@ export async function copyOf(home: string): Promise<string> {
   return copy
 }
 
-/** A change of a folder in which files are never rewritten. */
+/** Matches a change of a folder in which files are never rewritten. */
 export const CHANGE = '^(link|rename|unlink) '

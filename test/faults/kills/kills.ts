@@ -7,7 +7,7 @@ import { type BilledRequest, type BilledRequests, watchBilledRequests } from './
 import { type KillTimes, killTimes, runCommand } from './kill-times.ts'
 import { type KilledHome, openKilledHome } from './killed-home.ts'
 
-/** What a sync was doing when it was killed. `fetching` includes the landing and loading of earlier pages. */
+/** Activities of a sync during which it may be killed. `fetching` includes the landing and loading of earlier pages. */
 export const PHASES = ['opening', 'planning', 'fetching', 'loading', 'closing'] as const
 export type Phase = (typeof PHASES)[number]
 
@@ -24,7 +24,7 @@ export interface KillsReport {
   ended: number
   lost: number
   doubled: number
-  /** Number of conversations that landed more often than they were new or changed, and of requests for pages that had landed. */
+  /** Number of exports beyond one for each new or changed conversation, and of requests for pages that had landed. */
   exportedTwice: number
   /** Maximum number of requests that one kill caused to be repeated. */
   maxRebilledPerKill: number
@@ -32,7 +32,7 @@ export interface KillsReport {
   phases: Record<Phase, number>
 }
 
-/** After this many kills another data folder is used, which begins with migrations and a first sync. */
+/** Number of kills after which another data folder is used, which begins with migrations and a first sync. */
 const KILLS_A_HOME = 20
 interface Run {
   report: KillsReport
@@ -56,10 +56,10 @@ type KillAt = (hasEnded: () => boolean) => Promise<unknown>
 const syncOf = ({ killed: { config } }: Scene, killAt?: KillAt): Promise<Ended> =>
   runCommand(['sync', '--yes', '--json', '--config', config], killAt)
 
-/** Numbers of requests after which a sync is killed: after one it plans, after more it fetches and loads. */
+/** Numbers of requests after which a sync is killed: after one it is planning, after more it fetches and loads. */
 const REQUESTS = [4, 1, 8, 2]
 
-/** Kills a sync once the sandbox has served this many more requests, so that some kills hit the middle even on a slow machine. */
+/** Resolves once the sandbox has served this many more requests, so that some kills hit the middle even on a slow machine. */
 async function afterRequests({ killed }: Scene, more: number): Promise<KillAt> {
   const before = await killed.served()
   return async hasEnded => {
@@ -115,7 +115,7 @@ async function killInOneHome(run: Run, seed: number, until: number): Promise<voi
   }
 }
 
-/** @throws if a sync that was not killed fails */
+/** Kills syncs repeatedly. @throws if a sync that was not killed fails */
 export async function killSyncs(options: KillsOptions): Promise<KillsReport> {
   const phases = Object.fromEntries(PHASES.map(phase => [phase, 0])) as Record<Phase, number>
   const nothing = { kills: 0, ended: 0, lost: 0, doubled: 0, exportedTwice: 0, maxRebilledPerKill: 0, rebilled: 0 }

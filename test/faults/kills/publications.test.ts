@@ -1,6 +1,6 @@
-// Publications whose processes are killed, whose disk is full, or whose file system has no hard links: readers see the old state, the warehouse
-// stays usable, and the next publication completes it and removes what was left. The steps of each target's process are in
-// `test/publish/target-contract.ts`.
+// Publications whose processes are killed, whose disk is full, or whose file system has no hard links: readers see the
+// old state, the warehouse stays usable, and the next publication completes it and removes leftovers. The steps of each
+// target's process are in `test/publish/target-contract.ts`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
@@ -24,11 +24,11 @@ import { smallDisks, whyNoDisk } from '../disk/small-disk.ts'
 const SRC = join(import.meta.dirname, '../../../dist/src')
 const NODE_API = createRequire(import.meta.url).resolve('@duckdb/node-api')
 
-/** Parts of the statements before which the process is killed, in their order. */
+/** Parts of the statements before which the process is killed, in order. */
 const POINTS = [".next' AS target", 'CREATE SCHEMA target', 'INSERT INTO target', 'COMMIT', 'DETACH target']
 const USUAL_POINTS = ['INSERT INTO target']
 
-/** Publishes to the target, and prints the code of its error beside the one that the warehouse has recorded. */
+/** Publishes to the target; prints its error code and the one that the warehouse has recorded. */
 const PUBLISH = `
 import { DuckDBConnection } from '${NODE_API}'
 const { openWarehouse } = await import('${SRC}/warehouse/open.js')
@@ -125,7 +125,7 @@ it('a refill waits for a query that keeps its next file open', async () => {
   const connection = await app.warehouse.instance.connect()
   const report = publishTo(app, newTarget(folder), { verify: true })
   await until(() => readdirSync(folder).some(name => name.endsWith('.next')))
-  // Looks at every attached database.
+  // Accesses every attached database.
   await connection.run('BEGIN; FROM duckdb_tables()')
   await new Promise(resolve => setTimeout(resolve, 2_000))
   await connection.run('ROLLBACK')
@@ -133,7 +133,7 @@ it('a refill waits for a query that keeps its next file open', async () => {
   expect(await report).toMatchObject({ kind: 'refill' })
 })
 
-/** The program of a target's process that is killed as soon as it has told its watermark: while the warehouse's process writes the rows. */
+/** Program of a target's process that is killed as soon as it has reported its watermark, while the warehouse's process writes the rows. */
 const KILLED = `
 import ${JSON.stringify(ENTRY.href)}
 const { send } = process

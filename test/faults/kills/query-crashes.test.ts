@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { fuzz } from '../../fuzz/run.ts'
 import { rounds } from '../../tier.ts'
 
-/** A longer run: `FUZZ_SECONDS=600 FUZZ_SEED=2 npx vitest run test/faults/kills/query-crashes.test.ts`. */
+/** For a longer run: `FUZZ_SECONDS=600 FUZZ_SEED=2 npx vitest run test/faults/kills/query-crashes.test.ts`. */
 const SECONDS = rounds('FUZZ_SECONDS', { usual: 0, deep: 60 })
 
 const SEED = Number(process.env.FUZZ_SEED ?? 1)

@@ -1,4 +1,4 @@
-// Kills real processes at random moments, and checks what must hold afterwards. `npm test` runs only the receiver; of the others, `steps.test.ts` has an example a step.
+// Kills real processes at random moments and checks the promises afterwards. `npm test` runs only the receiver; for the others, `steps.test.ts` has an example per step.
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -48,7 +48,7 @@ describe.runIf(KILLS.replay > 0)('a replay that is killed at random points', () 
     expect((await readdir(home)).filter(name => name.includes('rebuilt'))).toEqual([])
   }
 
-  /** The pages of two days, landed and loaded; the second day replaces rows of the first. */
+  /** The pages of two days, landed and loaded; those of the second day replace rows of the first. */
   let killed: KilledHome
   beforeAll(async () => {
     killed = await openKilledHome(3)
@@ -112,7 +112,7 @@ describe('a receiver that is killed under load', () => {
 })
 
 describe.runIf(KILLS.drain > 0)('a drainer that is killed at random moments', () => {
-  /** Numbers of the events in a table: the sender uses the number as `createdAt`, which is read as seconds. */
+  /** Returns the numbers of the events in a table: the sender uses the number as `createdAt`, which is read as seconds. */
   async function numbersIn(home: string, table: string): Promise<number[]> {
     const rows = await rowsIn<{ n: string }>(home, `SELECT epoch(_as_of)::BIGINT::VARCHAR AS n FROM ${table}`)
     return rows.map(({ n }) => Number(n))
@@ -134,7 +134,7 @@ describe.runIf(KILLS.drain > 0)('a drainer that is killed at random moments', ()
     await webhookCommand(home, ['sync', '--yes']).ended
     const [all, messages] = [await numbersIn(home, 'webhook_events'), await numbersIn(home, 'messages_received')]
     const found = new Set(all)
-    // Leaves out event 0: a `createdAt` of 0 is no time, so the table has its receipt time instead.
+    // Excludes event 0: a `createdAt` of 0 is not a time, so the table contains its receipt time instead.
     expect([...sender.acknowledged].filter(number => number > 0 && !found.has(number))).toEqual([])
     expect([all.length, messages.length]).toEqual([found.size, found.size])
     expect(sender.acknowledged.size).toBeGreaterThan(KILLS.drain)

@@ -1,5 +1,5 @@
-// The process of a target stops just before it replaces the published file: its publication is aborted after a time, and if the process goes
-// on after its parent has died, it undoes no newer state.
+// The process of a target stops just before it replaces the published file. Its publication is aborted after a timeout.
+// If the process continues after its parent has died, it does not undo a newer state.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ const warehouse = await openWarehouse({ home, ...limits })
 await publish({ warehouse, home, target, settings, entry: new URL(entry) })
 `
 
-/** One letter, as Linux reports it; null: the process is gone. */
+/** Returns the process state as one letter, as Linux reports it; null if the process is gone. */
 const stateOf = (pid: number): string | null => {
   const file = `/proc/${pid}/stat`
   return existsSync(file) ? (/\) (\w)/.exec(readFileSync(file, 'utf8'))?.[1] ?? null) : null
@@ -90,7 +90,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(scene.home, { recursive: true }))
 
-/** Starts a process that publishes with the stalling target, and kills it when the target's process has stopped. @returns that one's id */
+/** Starts a process that publishes with the stalling target; kills it when the target's process has stopped. @returns the latter's id */
 async function killedParent(
   options: { home: string; target: TargetConfig; entry: URL },
   stopped: () => Promise<number>,
@@ -139,7 +139,7 @@ it('a process of a target that goes on after its parent has died keeps others ou
   expect(await published()).toEqual(['Amy'])
   process.kill(pid, 'SIGCONT')
   await until(() => isGone(pid))
-  // It was about to rename, and may have done so.
+  // The process was about to rename and may have done so.
   expect(['Amy', 'Eve']).toContain((await published())[0])
   expect(await publishWith(next, { verify: true })).toMatchObject({ kind: 'delta' })
   expect(await published()).toEqual(['Zoe'])

@@ -1,5 +1,5 @@
-// One table of processes that are killed just before a step, and what must hold then: nothing is lost or doubled, and the next run completes the work. The steps of
-// each target's process are in `test/publish/target-contract.ts`.
+// A table of processes that are killed just before a step, and of promises afterwards: nothing is lost or duplicated,
+// and the next run completes the work. `test/publish/target-contract.ts` tests the steps of each target's process.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -25,16 +25,16 @@ import { BUILT, CHANGE, copyOf, type Killable, runKilled } from './killed-proces
 
 interface KilledProcess {
   does: string
-  /** Fills the data folder. @returns what the checks need to know of it */
+  /** Fills the data folder. @returns facts that the checks need */
   fill(home: string): Promise<void>
   runs: Killable
-  /** Patterns of the steps before which it is killed; a number: before each of so many changes of a folder. */
+  /** Patterns of the steps before which the process is killed; a number kills it before each of the first changes of a folder. */
   steps: number | readonly string[]
-  /** Of so many changes, those that `npm test` tries. */
+  /** Those of the numbered changes that `npm test` tries. */
   usual?: readonly number[]
-  /** The exit code of the process that completes; default: 0. */
+  /** Exit code of the process that completes the work; default: 0. */
   ends?: number
-  /** Holds after each kill, and after the run that completes. `at` counts from 1; null: it was not killed. */
+  /** Checks the state after each kill, and after the run that completes. `at` counts from 1; null if the process was not killed. */
   holds(home: string, at: number | null): Promise<void>
 }
 
@@ -59,7 +59,7 @@ const compactAll = async (store: Landing) =>
     SENT_AT_MS + DAY,
   )
 
-/** The second compaction joins a bundle with later pages. */
+/** Lands pages in turns: the second compaction joins a bundle with later pages. */
 async function landInTurns(store: Landing): Promise<void> {
   for (const sequence of [1, 2, 3, 4, 5]) {
     await store.land(headOf({ sequence }), bytes(`{"data":[{"ID":"c${sequence}"}]}`))
@@ -185,7 +185,7 @@ const merge: KilledProcess = {
     'landing/lease-log.js',
     `await openLeaseLog({ home, workspaceId: 'ws', run: 'merge' }).merge(${NOW + DAY})`,
   ),
-  // 16 renames, `link` and `unlink` of the temporary file, 16 deletions.
+  // The steps are 16 renames, `link` and `unlink` of the temporary file, and 16 deletions.
   steps: 34,
   usual: [1, 9, 17, 18, 34],
   async holds(home, at) {
@@ -193,7 +193,7 @@ const merge: KilledProcess = {
     expect(await leaseLog.recent(NOW, DAY)).toEqual(ENTRIES)
     await leaseLog.merge(NOW + DAY)
     expect(await leaseLog.recent(NOW, DAY)).toEqual(ENTRIES)
-    // A merge that has not begun is not continued: later ones wait for enough files again.
+    // A merge that has not begun is not continued: later merges wait until there are enough files again.
     const most = at !== null && at > 1 && at < 17 ? 18 - at : 1
     expect((await filesIn(join(home, 'landing/ws/ledger'))).length).toBeLessThanOrEqual(most)
   },
@@ -264,7 +264,7 @@ describe('a sync and a replay', () => {
       expect(await killed.compare()).toEqual({ lost: 0, doubled: 0 })
     }
     const SYNC = ['sync', '--yes']
-    // Before the third page lands, and before the first load after a landed page is committed.
+    // The process is killed before the third page lands, and before it commits the first load after a landed page.
     for (const points of [Array(3).fill('^link .*/conversations/'), ['^link .*/conversations/', '^sql COMMIT']]) {
       await kill(SYNC, points)
       const { repeated, unlanded } = await billed.next()
@@ -274,7 +274,7 @@ describe('a sync and a replay', () => {
     await complete(...SYNC)
     expect(await billed.next()).toMatchObject({ repeated: 0, unlanded: 0 })
     expect(billed.conversations()).toBe(killed.expectedExports())
-    // Before the rebuilt warehouse replaces the old one, which stays complete.
+    // The kill comes before the rebuilt warehouse replaces the old one, which stays complete.
     await kill(['replay'], ['^rename .*rebuilt'])
     expect(await killed.compare()).toEqual({ lost: 0, doubled: 0 })
     await complete('replay')

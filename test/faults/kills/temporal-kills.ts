@@ -15,17 +15,17 @@ interface TemporalKillsReport {
   doubled: number
   /** Number of repeated requests that no kill explains: no killed worker had them in flight, or their page had landed. */
   exportedTwice: number
-  /** The maximum over all syncs of a sync's rebilled requests per export worker that was killed during it. */
+  /** Maximum over all syncs of the rebilled requests per export worker that was killed during the sync. */
   maxRebilledPerKill: number
 }
 
-/** After this many kills the sync runs to its end: constant kills would prevent progress. */
+/** Number of kills after which the sync runs to its end: constant kills would prevent progress. */
 const KILLS_A_SYNC = 4
 /** Longest time from a sync's start to its first kill, which may hit the planning. An undisturbed sync takes about six seconds. */
 const FIRST_KILL_MS = 6_000
 /** Longest time from the first request after a kill to the next kill. */
 const NEXT_KILL_MS = 1_500
-/** How long to wait for requests after a kill: a lost lease is detected and granted again within about twenty seconds. */
+/** Time to wait for requests after a kill: a lost lease is detected and granted again within about twenty seconds. */
 const CONTINUES_MS = 25_000
 const QUEUES = 'killed'
 /**
@@ -38,7 +38,7 @@ const SHORT = {
   workspace: { timeout: '4s' },
 }
 
-/** `command`: the Temporal CLI. @throws if a sync fails */
+/** Kills processes of syncs on Temporal. `command`: the Temporal CLI. @throws if a sync fails */
 export async function killOnTemporal(options: {
   command: string
   kills: number

@@ -15,10 +15,10 @@ export type Victim = (typeof VICTIMS)[number]
 type WorkerName = Exclude<Victim, 'server'>
 
 export interface Team {
-  /** Starts a sync; resolves when the server has accepted it. Processes may be restarted meanwhile. */
+  /** Starts a sync; resolves when the server has accepted it. Processes may be restarted before that. */
   ask(): Promise<void>
   isRunning(): Promise<boolean>
-  /** The result of the last sync; waits until that sync has ended. */
+  /** Waits until the last sync has ended, and returns its result. */
   report(): Promise<SyncReport | null>
   /** Kills one process and restarts it; resolves when it is ready. */
   kill(victim: Victim): Promise<void>
@@ -38,10 +38,10 @@ export interface TeamOptions {
   folder: string
 }
 
-/** Longest wait of a call for a killed server, which is back within seconds. */
+/** Maximum time that a call waits for a killed server, which is back within seconds. */
 const PATIENCE_MS = 60_000
 
-/** Retries `work`, because the server may be killed meanwhile. */
+/** Retries `work`, because the server may be killed at any time. */
 async function eventually<T>(work: () => Promise<T>): Promise<T> {
   const untilMs = performance.now() + PATIENCE_MS
   for (;;) {

@@ -1,4 +1,4 @@
-// The process that holds the warehouse runs more slow queries than it has threads, and crashes: other work goes on, and nothing is lost.
+// The process that holds the warehouse runs too many slow queries and crashes: other work continues, and nothing is lost.
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
@@ -18,7 +18,7 @@ import { withoutTemporal } from '../without-temporal.ts'
 /** Parses log lines: an ISO-8601 time in UTC, and the message. */
 const STAMPED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ./
 
-/** Process ids and arguments of the child processes of `pid`. */
+/** Returns process ids and arguments of the child processes of `pid`. */
 async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')).trim().split(/\s+/)
   return Promise.all(
@@ -97,15 +97,15 @@ const endsWith = async (exitCode: number, { running }: CrashScene): Promise<void
 
 describe('the process that holds the warehouse', () => {
   it('delays no webhook, no sync and no loading for slow queries, and is restarted after a crash, in `up` without Temporal: webhooks are accepted meanwhile, and nothing is lost', async () => {
-    // Slow answers, so that the queries begin before the first round has ended.
+    // Answers are slow, so that the queries begin before the first round has ended.
     const scene = await startScene(await withoutTemporal(), ['up', '--every', '10s'], 400)
     const { home } = scene
     const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 20 })
     const load = sender.run(await port(scene))
     await answers(scene)
     let over = 0
-    // More queries than the four that run at a time. Those that wait are refused after a while; the clients of the four get an error
-    // when the process crashes.
+    // More queries than the four that run at a time. The waiting ones are refused after a while; the clients of the
+    // four get an error when the process crashes.
     const slow = Array.from({ length: 20 }, () =>
       queryHolder({ home, sql: "SELECT sleep_ms(600000), 'private'", timeoutMs: 600_000 })
         .catch((error: ConvohouseError) => error)
@@ -125,7 +125,7 @@ describe('the process that holds the warehouse', () => {
     const { drained } = spoolFolders(home, 'ws_demo')
     await until(async () => (await readdir(drained).catch(() => []))[0])
     await scene.running.said('next round at')
-    // Four slow queries are still running, so none of them had freed a thread for this work.
+    // Four slow queries are still running, so none of them has freed a thread for this work.
     expect(over).toBeLessThanOrEqual(slow.length - 4)
 
     const before = sender.acknowledged.size
