@@ -9,7 +9,7 @@ import type { ServedRequest } from '../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/server.ts'
 import { isProbe } from './workflows/simulated/probe.ts'
 
-/** A canary: tests search outputs and files for this token, which must occur in none. */
+/** A canary: tests search outputs and files for this token, which none of them may contain. */
 export const TOKEN = 'canary-token-4711'
 export const WORKSPACE = 'ws_demo'
 export const START_MS = Date.UTC(2026, 5, 1, 12)

@@ -21,7 +21,7 @@ interface Series {
   labelNames: readonly string[]
 }
 
-/** All series, without their values. */
+/** Returns all series, without their values. */
 export function series(): Series[] {
   const config = { home: tmpdir(), workspaces: [], targets: [] } as unknown as Config
   const page = processMetrics({ config, stores: {} as MeasuredStores, role: 'up', version: '' })
@@ -33,7 +33,7 @@ interface Rules {
   groups: { rules: { alert: string; annotations: { summary: string; description: string } }[] }[]
 }
 
-/** Returns the page; `alerts`: the text of deploy/alerts.yml. */
+/** Returns the text of the page; `alerts`: the text of deploy/alerts.yml. */
 export function telemetryPage(alerts: string): string {
   const { groups } = parse(alerts) as Rules
   const code = (text: string) => `\`${text}\``

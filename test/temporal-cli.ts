@@ -44,7 +44,7 @@ const WHEELS = [
   'b0ddac086f57f707fdcde75d43f8df63fb8104644109475f5bcf513c4b6c7920',
 ]
 
-/** An archive has 60 MB. */
+/** Timeout for the download of an archive of 60 MB. */
 const DOWNLOAD_MS = 2 * MINUTE
 
 /** A build takes three minutes on two cores, after a download of a few hundred MB. */
@@ -101,7 +101,7 @@ const WAYS = [
   [`Building the Temporal CLI ${VERSION} (three minutes, once) …`, buildFromSource],
 ] as const
 
-/** Path of the Temporal CLI on the PATH or in the cache; null if it is in neither. */
+/** Returns the path of the Temporal CLI on the PATH or in the cache; null if it is in neither. */
 export const findTemporal = (): Promise<string | null> => findTool('temporal', PLACE)
 
 /** Finds, downloads or builds the Temporal CLI. @throws the reasons if no way succeeds */

@@ -18,7 +18,7 @@ declare module 'vitest' {
   }
 }
 
-/** Test files with Temporal import the module that starts one. */
+/** True if the test file imports the module that starts Temporal. */
 export const needsTemporal = (file: string): boolean => readFileSync(file, 'utf8').includes('/with-temporal.ts')
 
 /** Returns the namespace of a test file in the shared server. */

@@ -2,6 +2,6 @@
 
 export const isDeep = process.env.TEST_TIER === 'deep'
 
-/** Number of rounds: from the environment variable of that name, or else by the tier. */
+/** Returns the number of rounds: from the environment variable of that name, or else by the tier. */
 export const rounds = (variable: string, { usual, deep }: { usual: number; deep: number }): number =>
   Number(process.env[variable] ?? (isDeep ? deep : usual))

@@ -1,12 +1,12 @@
-// Executables of other projects that tests need: on the PATH, else in the user's cache. A tool is made in a temporary folder and moved to its
-// place when it is complete, so no process sees half of it.
+// Executables of other projects that tests need: on the PATH, else in the user's cache. A tool is built in a temporary
+// folder and moved to its place when it is complete, so no process sees half of it.
 import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'convohouse')
 
-/** Path of the first executable file of that name; null if no folder has one. */
+/** Returns the path of the first executable file of that name; null if no folder has one. */
 export async function firstIn(folders: readonly string[], command: string): Promise<string | null> {
   for (const folder of folders) {
     const path = join(folder, command)
@@ -21,11 +21,11 @@ export async function firstIn(folders: readonly string[], command: string): Prom
 
 const searchPath = (): string[] => (process.env.PATH ?? '').split(delimiter).filter(folder => folder !== '')
 
-/** Path of a tool on the PATH, in one of `more` folders, or in the folder `place` of the cache; null if it is in none. */
+/** Returns the path of a tool on the PATH, in `more` folders, or in the folder `place` of the cache; null if missing. */
 export const findTool = (command: string, place: string, more: readonly string[] = []): Promise<string | null> =>
   firstIn([...searchPath(), ...more, join(CACHE, place)], command)
 
-/** Path of the tool `command` in the folder `place` of the cache, after `make` has put it into a temporary folder. */
+/** Returns the path of the tool `command` in the folder `place` of the cache, after `make` has put it into a temporary folder. */
 export async function intoCache(
   command: string,
   place: string,

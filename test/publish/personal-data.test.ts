@@ -147,7 +147,7 @@ describe('personal data', () => {
     ] as const)
       for (const found of await publishedCanaries(target)) {
         expect(personal.filter(each => found.includes(each))).toEqual(kept)
-        // Titles, tags and the like are no personal data.
+        // Titles, tags and the like are not personal data.
         expect(found).toContain(canary('conversation.tags'))
       }
   })

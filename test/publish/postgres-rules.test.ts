@@ -1,4 +1,4 @@
-// The rules of the target `postgres` that need no server: types, values, statements, the connection, and the words of errors.
+// The rules of the target `postgres` that need no server: types, values, statements, the connection, and the texts of errors.
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { PostgresTarget } from '../../src/config/targets/postgres.ts'
@@ -133,7 +133,7 @@ describe('a table in PostgreSQL', () => {
     const unique = new Map((await publishedRelations()).map(({ name, isKeyUnique }) => [name, isKeyUnique]))
     expect(unique.get('conversations')).toBe(true)
     expect(unique.get('marts.conversations_daily')).toBe(true)
-    // Child rows, observations of the same time, and keys that may be hashed.
+    // Tables with child rows, observations of the same time, and keys that may be hashed.
     for (const name of ['conversation_tags', 'conversation_observations', 'marts.dim_people'])
       expect(unique.get(name), name).toBe(false)
   })

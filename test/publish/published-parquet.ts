@@ -1,4 +1,4 @@
-// Targets `parquet` of tests, and what a reader finds in them.
+// Targets `parquet` of tests, and the data that a reader finds in them.
 import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -22,10 +22,10 @@ export function newParquet(home: string, settings: Partial<ParquetTarget> = {}):
   }
 }
 
-/** Returns the folder that a reader finds behind `current`. */
+/** Returns the folder to which `current` points. */
 export const currentFolder = ({ path }: ParquetTarget): Promise<string> => realpath(join(path, 'current'))
 
-/** Parquet files below a folder, sorted. */
+/** Returns the Parquet files below a folder, sorted. */
 export async function filesIn(folder: string): Promise<string[]> {
   const names = await readdir(folder, { recursive: true })
   return names.filter(name => name.endsWith('.parquet')).sort()
@@ -35,7 +35,7 @@ export async function filesIn(folder: string): Promise<string[]> {
 export const parquetOf = (folder: string, table: string): string =>
   `read_parquet('${folder}/${table.replace('.', '/')}/**/*.parquet', hive_partitioning = true)`
 
-/** Answers SQL about files. */
+/** Runs SQL about files and returns its rows. */
 export async function queryFiles(sql: string): Promise<unknown[][]> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' })
   const connection = await instance.connect()
@@ -52,7 +52,7 @@ export async function queryFiles(sql: string): Promise<unknown[][]> {
 export const rowsOf = async (target: ParquetTarget, table: string, what: string): Promise<unknown[][]> =>
   queryFiles(`SELECT ${what} FROM ${parquetOf(await currentFolder(target), table)} ORDER BY ALL`)
 
-/** True if a value of any file contains the text, in whichever version. */
+/** True if a value of any file contains the text, in any version. */
 export async function valuesContain(folder: string, text: string): Promise<boolean> {
   const files = (await filesIn(folder)).map(
     file => `SELECT contains(f::VARCHAR, '${text}') AS has FROM '${join(folder, file)}' f`,

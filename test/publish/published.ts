@@ -1,4 +1,4 @@
-// Publishes a test's warehouse, with the real process of the target, and reads what was published.
+// Publishes a test's warehouse with the real process of the target, and reads the published data.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -29,7 +29,7 @@ export const publishTo = (
   options: Partial<PublishOptions> = {},
 ): Promise<PublicationReport> => publish({ warehouse, home, target, settings: SETTINGS, entry: ENTRY, ...options })
 
-/** Opens a published file and answers SQL about it. */
+/** Opens a published file and runs SQL about it. */
 export async function reading<T>(
   path: string,
   work: (rows: (sql: string) => Promise<unknown[][]>) => Promise<T>,
@@ -46,7 +46,7 @@ export async function reading<T>(
 
 export const rowsIn = (path: string, sql: string): Promise<unknown[][]> => reading(path, rows => rows(sql))
 
-/** Texts of `needles` that any value of any column of any table contains, as a reader sees it. */
+/** Returns the texts of `needles` that occur in any value of any column of any table, as a reader sees it. */
 export const valuesIn = (path: string, needle: string): Promise<string[]> =>
   reading(path, async rows => {
     const tables = await rows(

@@ -1,4 +1,4 @@
-// The target `snapshot`: what a file contains after each publication, when it is written from empty, and what is refused.
+// The target `snapshot`: the contents of a file after each publication, when it is written from empty, and what is refused.
 import { readdirSync, symlinkSync } from 'node:fs'
 import { chmod, copyFile, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -22,12 +22,12 @@ const failureOf = (work: Promise<unknown>): Promise<ConvohouseError> =>
     error => error,
   )
 
-/** One snapshot, published before the tests. Most tests change records and publish to a copy of it, to which they move the target. */
+/** One snapshot, published before the tests. Most tests change records and publish to a copy of it. */
 let first: { place: Workspace; target: SnapshotTarget }
 
 let minute = 0
 
-/** Loads records; each call answers a minute after the one before. */
+/** Loads records; each call answers a minute after the previous one. */
 async function load(place: Workspace, ...records: object[]): Promise<void> {
   minute += 1
   await place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * 60_000 }))
@@ -94,7 +94,7 @@ describe('a snapshot', () => {
     ])
   })
 
-  // The last: no copy of the first snapshot receives changes after it.
+  // This test is the last one: no copy of the first snapshot receives changes after it.
   it('is written from empty if it is of another epoch, or of a publication that another warehouse issued', async () => {
     const { writer } = app.warehouse
     const { target } = first
@@ -116,7 +116,7 @@ describe('a publication', () => {
     const error = await failureOf(publishTo(app, target))
     expect([error.code, error.message]).toEqual(['TARGET_UNUSABLE', expect.stringContaining(`${lock} was not written`)])
     expect(await readFile(lock, 'utf8')).toBe('DUCK quacks')
-    // A kill cut the lock off while it was created.
+    // A kill interrupted the creation of the lock file.
     await writeFile(lock, Buffer.concat([Buffer.alloc(8), Buffer.from('DUCK'), Buffer.alloc(4084)]))
     await load(first.place, { ID: 'kept', userName: 'Kim' })
     expect(await publishTo(app, target)).toMatchObject({ kind: 'delta' })

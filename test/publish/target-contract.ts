@@ -13,30 +13,30 @@ import type { TemporaryWarehouse, Workspace } from '../warehouse/temporary-wareh
 import { killedBefore, type Step } from './patched-target.ts'
 import { ENTRY, KEEP, publishTo, SETTINGS } from './published.ts'
 
-/** An agent whose rows a row filter leaves out. */
+/** An agent whose rows a row filter excludes. */
 const OTHER = `another of ${AGENT}`
 
 export interface TargetContract<Target extends TargetConfig> {
   app: TemporaryWarehouse
-  /** A target that no other test uses. */
+  /** Returns a target that no other test uses. */
   newTarget(): Target
-  /** The folder of DuckDB's extensions; default: none is needed. */
+  /** Returns the folder of DuckDB's extensions; by default no extension is needed. */
   extensions?(): string
-  /** Answers a SELECT, of the columns `what` and the rows `where`, as a reader does. */
+  /** Returns the rows of a SELECT with the columns `what` and the condition `where`, as a reader gets them. */
   rows(target: Target, table: string, query: { what: string; where: string }): Promise<unknown[][]>
-  /** True if a file of the target, or of its server, has the text. */
+  /** True if a file of the target, or of its server, contains the text. */
   hasText(target: Target, text: string): Promise<boolean>
-  /** Puts something of somebody else into the place of a new target. @returns what is there, to be compared */
+  /** Puts an object of another owner into the place of a new target. @returns a function that reads it, for comparison */
   occupy(target: Target): Promise<() => Promise<unknown>>
-  /** The kind of the publication that erases. */
+  /** Kind of the publication that erases. */
   erases: PublicationReport['kind']
-  /** True if a second publication is refused while one runs; false: it fails at its commit. */
+  /** True if a second publication is refused while one runs; false if it fails at its commit. */
   isLocked: boolean
-  /** Steps of a delta before which the process is killed, in their order, and the state that readers then see. */
+  /** Steps of a delta before which the process is killed, in order, and the state that readers then see. */
   kills: readonly (Step & { state: 'old' | 'new' })[]
 }
 
-/** Declares the cases, each of which continues with the target of the one before. */
+/** Declares the cases; each continues with the target of the previous one. */
 export function describeTarget<Target extends TargetConfig>(contract: TargetContract<Target>): void {
   const { app, newTarget, hasText } = contract
   const settings = () => ({ ...SETTINGS, extensions: contract.extensions?.() ?? null })

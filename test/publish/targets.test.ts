@@ -35,7 +35,7 @@ describe('a snapshot', () => {
         : []),
       { step: /^CHECKPOINT target/, state: 'old' },
       { step: /^rename/, state: 'old' },
-      // Synced after `rename`.
+      // The file is synced after `rename`.
       { step: /^open (?!.*\.next )\S+ r$/, state: 'new' },
     ],
   })
@@ -58,7 +58,7 @@ describe('a target of Parquet files', () => {
       { step: /^link/, count: 2, state: 'old' },
       ...(isDeep ? ([{ step: /^writeFile/, state: 'old' }] as const) : []),
       { step: /^rename/, state: 'old' },
-      // Synced after `rename`.
+      // The folder is synced after `rename`.
       { step: /^open \S+\/p\d+ r$/, state: 'new' },
     ],
   })

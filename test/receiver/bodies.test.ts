@@ -1,4 +1,4 @@
-// The memory that bodies occupy while they are read: its limit, whom the receiver drops at the limit, and its release.
+// The memory that bodies occupy while they are read: its limit, which senders are dropped at the limit, and its release.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'

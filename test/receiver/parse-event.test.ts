@@ -1,4 +1,4 @@
-// Which parts of a body are stored, and which never are.
+// Which parts of a body are stored, and which are never stored.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeAuthenticator } from '../../src/receiver/authenticate.ts'

@@ -95,7 +95,7 @@ describe('a disk that refuses writes', () => {
     const { home, receiver, post, sealed } = await startTestReceiver()
     const ready = async () => (await fetch(`${receiver.url}/ready`)).status
     await mkdir(home, { recursive: true })
-    // A file in place of the folder makes every write fail.
+    // A file in the place of the folder makes every write fail.
     await writeFile(join(home, 'spool'), '')
     const refused = await post(test('a'))
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])

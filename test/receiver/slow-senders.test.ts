@@ -5,7 +5,7 @@ import type { Receiver } from '../../src/receiver/server.ts'
 import { dial, headOf, SECRET, startTestReceiver, type TestReceiver } from './test-receiver.ts'
 
 const MAX_BODY_BYTES = 8_000_000
-/** A sixteenth of the 64 MiB that all bodies may take together, minus one byte. */
+/** A sixteenth of the 64 MiB that all bodies together may take, minus one byte. */
 const BYTES_BELOW_LIMIT = 4 * 1024 * 1024 - 1
 
 /** Sends these bytes on its own connection; resolves with the final answer. */
@@ -18,7 +18,7 @@ function slowSender(receiver: Receiver, text: string | Buffer): { socket: Socket
 const largeAndSlow = (receiver: Receiver) =>
   slowSender(receiver, Buffer.concat([Buffer.from(headOf(MAX_BODY_BYTES)), Buffer.alloc(BYTES_BELOW_LIMIT, 'x')]))
 
-/** Each of these repeatedly sends one byte of its body. */
+/** Makes each sender repeatedly send one byte of its body. */
 function trickle(senders: readonly { socket: Socket }[]): void {
   const timer = setInterval(() => {
     for (const { socket } of senders) if (socket.writable) socket.write('x')
@@ -26,7 +26,7 @@ function trickle(senders: readonly { socket: Socket }[]): void {
   onTestFinished(() => clearInterval(timer))
 }
 
-/** Concurrent real events, each on its own connection; returns their answers. */
+/** Sends real events concurrently, each on a separate connection; returns their answers. */
 async function realEvents({ receiver }: TestReceiver, many = 40): Promise<string[]> {
   const post = (n: number) => {
     const body = JSON.stringify({

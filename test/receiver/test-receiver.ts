@@ -50,7 +50,7 @@ export async function startTestReceiver(options: Partial<ReceiverOptions> = {}):
       }),
     metric: async name => {
       const text = await (await fetch(`${receiver.url}/metrics`)).text()
-      // Samples with at least the labels in `name`.
+      // Selects samples with at least the labels in `name`.
       const samples = text
         .split('\n')
         .filter(line => line.startsWith(name.replace('}', '')) && !line.includes('_bucket'))

@@ -19,7 +19,7 @@ const optionsOf = ({ config, app, clock }: SimulatedApp) => ({
   request: PLAIN_SYNC,
 })
 
-/** An export worker on Temporal holds a lease, and the worker that held the warehouse has ended. */
+/** Simulates an export worker on Temporal that holds a lease, after the worker that held the warehouse has ended. */
 async function heldLease({ config, sandbox }: SimulatedApp) {
   const leaseLog = openLeaseLog({ home: config.home, workspaceId: WORKSPACE, run: 'export-worker' })
   onTestFinished(() => leaseLog.close())

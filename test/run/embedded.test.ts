@@ -65,7 +65,7 @@ describe('a plan', () => {
     expect(pages.reduce((sum, records) => sum + records, 0)).toBe(report!.conversations)
     expect(await runs(simulated)).toContainEqual({ run: report!.run, outcome: 'done' })
 
-    // Without the warehouse, a full sync would bill what has landed again, and a plain one bills nothing.
+    // Without the warehouse, a full sync would bill the landed pages again, while a normal one bills nothing.
     await simulated.close()
     await rm(join(simulated.config.home, 'warehouse.duckdb'))
     await simulated.restart()

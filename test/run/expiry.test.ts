@@ -1,4 +1,4 @@
-// Upkeep, expiry and what a replay makes of them.
+// Upkeep, expiry, and how a replay treats expired data.
 import { cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
@@ -40,12 +40,12 @@ function differences(before: Record<string, string[]>, after: Record<string, str
   })
 }
 
-/** Every check of convohouse passes. */
+/** Expects that every check of convohouse passes. */
 async function expectSound({ rows }: Pick<Writer, 'rows'>): Promise<void> {
   for (const { name, sql } of await warehouseChecks()) expect(await rows(sql), name).toEqual([])
 }
 
-/** Syncs of June and of August, and events. */
+/** Runs syncs in June and in August, and applies events. */
 async function fill(simulated: SimulatedApp): Promise<void> {
   const { config, app, clock } = simulated
   const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
@@ -113,7 +113,7 @@ it('expired pages are counted first, their rows survive a replay, which says so,
   const ofJune = landed.filter(address => address.includes('/2026-06/'))
   expect(ofJune.length).toBeGreaterThan(5)
   expect(ofJune.length).toBeLessThan(landed.length)
-  // A mark that an expired page supplied, on rows of later pages.
+  // An expired page supplied a mark on rows of later pages.
   const { writer } = simulated.app.warehouse
   await writer.run("UPDATE conversations SET _missing_since = '2026-06-30' WHERE _fetched_at >= '2026-08-01'")
   const before = await everyColumn(simulated.rows)

@@ -1,4 +1,4 @@
-// Publications while a process holds the warehouse: when they begin, and that their failures disturb nothing.
+// Publications while a process holds the warehouse: when they begin, and that their failures do not affect other work.
 import { existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
 
-/** A clock that stands still but for `pass`. */
+/** Returns a clock that only `pass` advances. */
 function stillClock(): Clock & { pass(ms: number): void } {
   let nowMs = Date.now()
   return {
@@ -73,7 +73,7 @@ describe('a process that holds the warehouse', () => {
     const { reports, failures, end } = start([broken, target], clock)
     await until(async () => reports.length === 1)
     await load(2)
-    // Time for several looks, of which none finds a target due.
+    // Waits for several checks, none of which finds a due target.
     for (let look = 0; look < 3; look++) {
       clock.pass(6_000)
       await new Promise(resolve => setTimeout(resolve, 50))

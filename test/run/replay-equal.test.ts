@@ -85,7 +85,7 @@ const steps = fc.array(
   { minLength: 3, maxLength: 4 },
 )
 
-/** Hostile records, without large ones and without those of which the receiver refuses an event. */
+/** Returns hostile records except large ones and those whose event the receiver refuses. */
 const hostile = (share: number) =>
   Object.fromEntries(
     HOSTILE_NAMES.filter(name => name !== 'huge-record' && name !== 'deep-nesting').map(name => [name, share]),

@@ -1,4 +1,4 @@
-// Replays compared row by row: of a sound, a spoiled, a missing and an incomplete warehouse or landing.
+// Replays compared row by row: of an intact, a damaged, a missing and an incomplete warehouse or landing.
 
 import { mkdirSync, rmSync } from 'node:fs'
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -24,7 +24,7 @@ import { FROM_SOURCES, madeOnce, rowsOfTables, withWriter } from './synced-home.
 /** Columns that a replay may change. The events of these tests are in no file of the spool, so a replay drops their addresses. */
 const CHANGING = ['_loaded_at', 'loaded_at', 'started_at', '_record', 'payload_file', 'payload_offset']
 
-/** Every row of every table that can be rebuilt, without load times, record numbers and addresses of payloads. */
+/** Returns every row of every table that can be rebuilt, without load times, record numbers and addresses of payloads. */
 async function tablesIn(writer: Writer): Promise<Record<string, Row[]>> {
   const found = await rowsOfTables(writer, { tables: FROM_SOURCES, without: CHANGING })
   return Object.fromEntries(Object.entries(found).map(([table, rows]) => [table, rows.map(plain)]))
@@ -35,7 +35,7 @@ const snapshot = (config: Config) => withWriter(config, tablesIn)
 /** Parses `extra`, because the order of its keys depends on the batch. */
 const plain = (row: Row): Row => ('extra' in row ? { ...row, extra: JSON.parse(String(row.extra)) as unknown } : row)
 
-/** Child rows whose number is not their record's, and records whose number is missing or not unique. */
+/** Returns child rows whose number is not that of their record, and records whose number is missing or not unique. */
 async function misnumberedIn(writer: Writer): Promise<Row[]> {
   const rules = recordChecks().filter(({ name }) => /^(children|numbers)_of_/.test(name))
   return (await Promise.all(rules.map(({ sql }) => writer.rows(sql)))).flat()
@@ -84,7 +84,7 @@ async function takeAway({ home }: Config): Promise<string> {
   return path
 }
 
-/** Statements that spoil the rows of the workspace. */
+/** Statements that corrupt the rows of the workspace. */
 const SPOIL = [
   "UPDATE conversations SET state = 'spoiled'",
   'DELETE FROM conversation_tags',
@@ -95,7 +95,7 @@ const SPOIL = [
   "UPDATE agents SET title = 'spoiled'",
 ].map(statement => `${statement} WHERE workspace_id = '${WORKSPACE}'`)
 
-/** Statements that add another workspace, whose records have the same numbers that the rebuilt records get. */
+/** Statements that add another workspace, whose records have the numbers that the rebuilt records will get. */
 const KEY = `'elsewhere' AS workspace_id, agent_id, conversation_id`
 const ELSEWHERE = [
   ...['_requests', '_loads', '_windows', '_quota', '_issues', '_drift', '_quarantine'].map(
@@ -168,7 +168,7 @@ describe('a replay that fails', () => {
     const config = await synced()
     const before = await snapshot(config)
     const log = `${warehouseFile(config.home)}.wal`
-    // DuckDB removes any file of that name when it closes, but no folder.
+    // On close, DuckDB removes a file of that name, but no folder.
     const onProgress = () => {
       rmSync(log, { recursive: true, force: true })
       mkdirSync(log)

@@ -48,7 +48,7 @@ export async function withWriter<T>(config: Config, work: (writer: Writer) => Pr
   }
 }
 
-/** Every row of these tables, without the columns named in `without`. */
+/** Returns every row of these tables, without the columns named in `without`. */
 export async function rowsOfTables(
   writer: Writer,
   { tables, without }: { tables: readonly string[]; without: readonly string[] },

@@ -115,7 +115,7 @@ export interface Receiver {
   url: string
   received: Received[]
   requests: { method: string | undefined; contentType: string | undefined }[]
-  /** Status of every later answer; undefined: no answer. */
+  /** Status of every later answer; undefined for no answer. */
   status: number | undefined
 }
 

@@ -218,7 +218,7 @@ const { conversation: documented } = JSON.parse(
   readFileSync(new URL('../catalog/api-v3-fields.json', import.meta.url), 'utf8'),
 ) as { conversation: Record<string, string> }
 
-/** Section 2.10: the type of each field by its path; the last eight are undocumented, as some of real records are. */
+/** Section 2.10: the type of each field by its path. The last eight are undocumented, like some fields of real records. */
 const FIELDS: Record<string, string> = {
   ...documented,
   ...{ title: 'any', lastMessage: 'any', widgetVersion: 'any', unreadCount: 'any', attachments: 'any' },

@@ -52,7 +52,7 @@ describe('an endpoint', () => {
     const [method, path] = name.split(' ') as [string, string]
     const answered = await ask(deleted(), method, await addressOf(deleted(), path), body)
     expect(answered.status).toBe(200)
-    // The search also returns what the document does not show.
+    // The search also returns fields that the document does not show.
     const shown = path.endsWith('search') ? pick(answered.body, 'agents', 'starredAgents') : answered.body
     expect(answer.safeParse(withoutNull(shown, 'nextCursor')).error).toBeUndefined()
   })
@@ -71,7 +71,7 @@ describe('an endpoint', () => {
     expectRefused(await ask(sandbox(), method, `${address}/more`, body), 404)
     for (const [, id] of path.matchAll(/\{(\w+)\}/g)) {
       const other = await addressOf(sandbox(), path, { [id!]: 'nobody' })
-      // Another workspace than that of the token is a 403 by our reading.
+      // We read the document so that a workspace other than the token's gets a 403.
       expectRefused(await ask(sandbox(), method, other, body), /^(id|workspaceId)$/.test(id!) ? 403 : 404, other)
     }
     if (body === undefined) return
@@ -147,7 +147,7 @@ describe('tools and variables', () => {
     for (const key of ['order_number', ' ', undefined])
       expectRefused(await ask(sandbox(), 'POST', path('variables'), { variable: { key } }), 400)
     expect([await list('tools'), await list('variables')]).toEqual(before)
-    // Unique within the agent (2.2): another agent may have the key.
+    // Keys are unique within the agent (2.2): another agent may have the key.
     for (const [agent, status] of [
       [0, 200],
       [0, 400],

@@ -49,7 +49,7 @@ describe('an event', () => {
       expect([type, EVENTS[type].safeParse(fields).error]).toEqual([type, undefined])
       seen.add(type)
     }
-    // Agents are created and deleted, and tests sent, only on demand.
+    // Agents are created and deleted, and test events sent, only on demand.
     const missing = EVENT_NAMES.filter(name => !seen.has(name))
     expect(missing.toSorted()).toEqual(['agent_created', 'agent_deleted', 'webhook_test'])
   })

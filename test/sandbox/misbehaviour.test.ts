@@ -1,4 +1,4 @@
-// Shows that each reading, fault and hostile record does what it says, so that tests of the client are not misled.
+// Shows that each reading, fault and hostile record has its declared effect, so that tests of the client are not misled.
 import { describe, expect, it } from 'vitest'
 import type { FaultName, FaultSettings } from '../../src/sandbox/faults/fault-settings.ts'
 import { HOSTILE_NAMES, type HostileName } from '../../src/sandbox/hostile/hostility.ts'

@@ -1,4 +1,4 @@
-// Events as the receiver hands them to the spool.
+// Events as the receiver passes them to the spool.
 import fc from 'fast-check'
 import { eventTypeOf } from '../../src/catalog/events/event-types.ts'
 import { canonicalJson } from '../../src/json/canonical.ts'

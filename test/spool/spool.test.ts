@@ -27,7 +27,7 @@ async function spool(options: Partial<SpoolOptions> = {}) {
 const appendAll = (opened: ReturnType<typeof openSpool>, given: readonly SpoolEvent[]) =>
   Promise.all(given.map(event => opened.append(event)))
 
-/** Ids of the events in all sealed segments, oldest first. */
+/** Returns the ids of the events in all sealed segments, oldest first. */
 async function sealedIds(home: string): Promise<string[]> {
   const read = await Promise.all((await sealedSegments(home, 'ws')).map(readSegment))
   expect(read.flatMap(({ torn, damaged }) => [...torn, ...damaged])).toEqual([])
@@ -137,7 +137,7 @@ describe('a segment of a killed receiver', () => {
     await opened.close()
     const [sealed] = await sealedSegments(home, 'ws')
     const name = sealed!.split('/').at(-1)!
-    // A kill after the link, then one after the rename.
+    // Simulates a kill after the link, then one after the rename.
     await writeFile(join(folders.open, name), await readFile(sealed!))
     await longAgo(join(folders.open, name))
     await sealAbandoned(home, 'ws', Date.now())
@@ -174,7 +174,7 @@ it('a writer that was presumed dead acknowledges no event that is lost', async (
   const acknowledged: string[] = []
   for (const event of given) {
     const appending = writer.append(event).then(() => acknowledged.push(event.id))
-    // For some events the segment is abandoned after the append, for the others while it runs.
+    // For some events the segment is abandoned after the append, for the others during it.
     if (event.id < '8') await appending
     for (const name of await readdir(folders.open).catch(() => []))
       await longAgo(join(folders.open, name)).catch(() => {})

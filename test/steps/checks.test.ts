@@ -21,7 +21,7 @@ const app = temporaryWarehouse()
 let folder: string
 let nowMs: number
 
-// As the marts do: without a consumer, changes are not logged.
+// Registers a consumer, as the marts do: without one, changes are not logged.
 beforeAll(() => registerConsumer(app.warehouse.writer, 'marts'))
 
 beforeEach(async () => {
@@ -103,7 +103,7 @@ describe('the checks at the end of a sync', () => {
   })
 
   it('stop the publication of a table with a duplicate key or an orphan, and only of that table', async () => {
-    // Fails too, and only warns.
+    // This check also fails, but only warns.
     await own('channel', ...NO_CHANNEL)
     await check()
     await insert('c1')

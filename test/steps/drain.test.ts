@@ -97,7 +97,7 @@ describe('draining', () => {
     const [name] = await readdir(sealed)
     const bytes = await readFile(join(sealed, name!))
     const damaged = flipped(bytes, 8 * bytes.indexOf('secret words'))
-    // The last line is damaged, too. It must count as damage, because a kill cannot truncate a sealed segment.
+    // The last line is also damaged. It must count as damage, because a kill cannot truncate a sealed segment.
     await writeFile(join(sealed, name!), flipped(damaged, 8 * (bytes.length - 10)))
     for (const steps of [1, 2].map(() => spoolSteps(drainContextOf(workspace))))
       for (let times = 0; times < 2; times++) await steps.drain({ workspaceId: id })

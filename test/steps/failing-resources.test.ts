@@ -73,7 +73,7 @@ it('a resource that fails is given up after three failures and asked again by th
   react.now = path => (kindOf(path) in ALL ? 'dropped' : undefined)
   const { counts } = await nextDay()
   expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(2)
-  // A sync that requests nothing else is not a success.
+  // A sync that requests nothing else has not succeeded.
   const [run] = await simulated.rows(
     'SELECT requests::INTEGER AS requests, success FROM _runs ORDER BY started_at DESC',
   )

@@ -61,7 +61,7 @@ describe('a lease that ended', () => {
     expect(result.pages).toBe(5 - SPARE_REQUESTS)
     expect(await steps.recoverLease(input, call)).toEqual(result)
     expect(await steps.heldUntilMs()).toBeNull()
-    // Also if the step's result was lost: the lease log alone shows that the lease ended.
+    // This also holds if the step's result was lost: the lease log alone shows that the lease ended.
     expect(await steps.heldUntilMs(input.grant)).toBeNull()
   })
 })
@@ -127,7 +127,7 @@ describe('a lease whose holder was lost', () => {
     })
     expect(recovered.answers.map(({ status }) => status)).toEqual([200, 200, null])
     expect(recovered.answers.at(-1)).toMatchObject({ givenUp: true })
-    // A second call, as after a lost result, returns the same.
+    // A second call, as after a lost result, returns the same outcome.
     expect(await steps.recoverLease(input, call)).toEqual(recovered)
   })
 

@@ -1,4 +1,4 @@
-// Listings: read completely from vendors that page in any way that the API document allows, and what a sync makes of them.
+// Listings: read completely from vendors that page in any way that the API document allows, and their effect on a sync.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openStores } from '../../src/app/stores.ts'
 import { AGENTS } from '../../src/catalog/resources/agents.ts'
@@ -19,7 +19,7 @@ interface Entry {
   starred: boolean
 }
 
-/** 130 entries of which the vendor returns those of `page`, null for a request without parameters. */
+/** 130 entries. The vendor returns those of `page`; null for a request without parameters. */
 const ENTRIES: Entry[] = Array.from({ length: 130 }, (_, at) => ({ ID: `id-${at}`, starred: at % 7 === 0 }))
 
 const pageOf = (page: number | null, size = 100, entries: readonly Entry[] = ENTRIES): Entry[] =>
@@ -30,7 +30,7 @@ type Expected = { listed: number; issue: RegExp | null }
 
 const asked = (url: URL): number | null => (url.searchParams.has('page') ? Number(url.searchParams.get('page')) : null)
 
-/** The vendor's answer; how many entries are listed, and why the list is cut off. */
+/** The vendor's answer; the number of listed entries, and the reason why the list is cut off. */
 const AGENTS_GIVEN: [string, Answer, Expected][] = [
   [
     'returns agents and starred ones',

@@ -1,4 +1,4 @@
-// The resources that a sync requests by id, in one workspace: when each is requested, what its tables hold, and what is missing.
+// The resources that a sync requests by id, in one workspace: when each is requested, its tables, and what is missing.
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Stream } from '../../src/catalog/resources/resources.ts'
@@ -54,7 +54,7 @@ afterAll(() => end())
 
 let seen = 0
 
-/** Returns the requests since the last call, without those for exports and listings of agents: how many of each kind, and the paths of others. */
+/** Returns the requests since the last call except exports and listings of agents: counts by kind, and the paths of other requests. */
 async function requested(): Promise<{ counts: Record<string, number>; refused: string[]; paths: string[] }> {
   const { requests } = (await get('/_sandbox/requests')) as { requests: ServedRequest[] }
   const made = requests.slice(seen).filter(({ kind, method }) => !/search|agents|export/.test(kind) && method === 'GET')
@@ -100,7 +100,7 @@ type Served = any
 const ofAgents = async (path: string, rowsOf: (agentId: string, answer: Served) => string[]) =>
   (await Promise.all([agent!, other!].map(async id => rowsOf(id, await get(`/v3/agents/${id}/${path}`))))).flat()
 
-/** By resource: rows as text, and the same from the vendor's answers. */
+/** Rows as text, by resource, and the same rows from the vendor's answers. */
 const STORED: Record<string, [sql: string, served: () => Promise<string[]>]> = {
   organizations: [
     `SELECT concat_ws(' ', organization_id, name) AS row FROM organizations`,
@@ -176,7 +176,7 @@ const STORED: Record<string, [sql: string, served: () => Promise<string[]>]> = {
   ],
 }
 
-/** All entries of an agent's audit log. Each page begins with a whole second, and may end within one. */
+/** Returns all entries of an agent's audit log. Each page begins with a whole second, and may end within one. */
 async function auditEntries(agentId: string): Promise<string[]> {
   const entries = new Map<number, Served[]>()
   for (let cursor = ''; ; ) {

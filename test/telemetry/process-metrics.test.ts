@@ -94,7 +94,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
     const isDone = (text: string) =>
       sampleOf(text, 'convohouse_runs_total', done) === 1 &&
       sampleOf(text, 'convohouse_events_applied_total', demo) === 1 &&
-      // From the warehouse, which may be busy.
+      // This value comes from the warehouse, which may be busy.
       sampleOf(text, 'convohouse_quota_projected_sessions', demo) !== undefined
     for (const url of [watchUrl, receiveUrl]) {
       const text = await scrapeUntil(url, isDone)
@@ -124,7 +124,7 @@ await describeWithPromtool('the metrics of a process', promtool => {
         expect(sampleOf(text, 'convohouse_stored_bytes', { ...demo, store }), store).not.toBe(undefined)
       expect(sampleOf(text, 'convohouse_stored_bytes', { store: 'warehouse' })).toBeGreaterThan(100_000)
       expect(sampleOf(text, 'convohouse_disk_free_bytes')).toBeGreaterThan(1_000_000)
-      // Nothing was ever read for the other workspace: no age is better than a wrong one.
+      // Nothing was ever read for the other workspace, and no age is better than a wrong one.
       expect(sampleOf(text, 'convohouse_head_age_seconds', { workspace: 'ws_new' })).toBe(undefined)
       expect([...families(text).keys()].filter(name => !documented.includes(name))).toEqual([])
       const labels = new Set(samples(text).flatMap(sample => Object.keys(sample.labels)))

@@ -20,11 +20,11 @@ interface Family {
   }[]
 }
 
-/** Families of metrics, by name. */
+/** Returns families of metrics, by name. */
 export const families = (text: string): Map<string, Family> =>
   new Map((parse(text) as Family[]).map(family => [family.name, family]))
 
-/** All samples; a histogram is one sample with its count as the value. */
+/** Returns all samples; a histogram is one sample with its count as the value. */
 export const samples = (text: string): Sample[] =>
   [...families(text).values()].flatMap(({ name, metrics }) =>
     metrics.map(({ value, count, labels = {} }) => ({ name, labels, value: Number(value ?? count) })),

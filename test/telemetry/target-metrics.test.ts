@@ -1,4 +1,4 @@
-// The metrics of targets and checks, of real publications: what each target lacks and since when, and how its publications end.
+// The metrics of targets and checks after real publications: the lag of each target, and the outcomes of its publications.
 import { rm, writeFile } from 'node:fs/promises'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
@@ -14,7 +14,7 @@ import { sampleOf, samples } from './scrape.ts'
 
 const app = temporaryWarehouse()
 
-/** Returns a process that begins now and reports these targets; `page` is what it serves after that time. */
+/** Returns a process that begins now and reports these targets; `page` returns its metrics from then on. */
 function process(targets: TargetConfig[]) {
   const registry = new Registry()
   let aheadMs = 0
@@ -66,7 +66,7 @@ it('show what each target lacks and since when, the last publication, failures, 
   expect(sampleOf(failing, 'convohouse_publication_failures_total', code)).toBe(undefined)
   expect(sampleOf(await counting(), 'convohouse_publication_failures_total', code)).toBe(2)
 
-  // A copy of another epoch lacks all that has happened since its rows were read.
+  // A copy of another epoch lacks all changes since its rows were read.
   await writer.transaction(() => beginEpoch(writer))
   const outdated = await page(HOUR)
   expect(sampleOf(outdated, 'convohouse_target_changes_behind', of)).toBe(undefined)

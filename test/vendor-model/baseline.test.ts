@@ -1,5 +1,5 @@
-// Records what syncs cost where the vendor behaves: no seed costs more sessions or requests than it once did. RECORD_BASELINE=1 BASELINE_SEEDS=40
-// writes the file again, after a change that lowers the figures.
+// Records the cost of syncs if the vendor behaves: no seed may cost more sessions or requests than before.
+// RECORD_BASELINE=1 BASELINE_SEEDS=40 writes the file again, after a change that lowers the figures.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,27 +1,27 @@
-// Makes a vendor misbehave: each behaviour changes answers of one agent or of the account, for some time or for good, always, sometimes or a
-// few times. A behaviour is plain data, so that a history is, too; several combine.
+// Makes a vendor misbehave: each behaviour changes answers of one agent or of the account, for some time or for good,
+// always, sometimes or a few times. Behaviours are plain data, like histories, and can be combined.
 import { DAY } from '../../src/core/time.ts'
 import type { Conversation, ExportQuery, ModelPage, VendorModel } from './vendor-model.ts'
 
 export interface Behaviour {
   kind: BehaviourKind
-  /** The agent whose answers change; by default those of the whole account. */
+  /** Agent whose answers change; default: the whole account. */
   agentId?: string
-  /** Since the history's start, ms. Absent: from the start; for good. */
+  /** Time since the history's start, ms; default: from the start, and for good. */
   fromMs?: number
   untilMs?: number
-  /** How many answers it changes; absent: all. */
+  /** Number of answers that it changes; default: all. */
   times?: number
-  /** Share of the answers that it changes; absent: all. */
+  /** Share of the answers that it changes; default: all. */
   share?: number
-  /** Only pages that hold one of these conversations. */
+  /** Changes only pages that contain one of these conversations. */
   records?: readonly string[]
-  /** A number or a word that the kind explains. */
+  /** A number or a word whose meaning depends on the kind. */
   value?: number
   word?: string
 }
 
-/** An answer that is being made. */
+/** An answer under construction. */
 export interface Draft {
   agentId: string
   asked: ExportQuery
@@ -30,15 +30,15 @@ export interface Draft {
   /** Path and query, as sent. */
   address: string
   atMs: number
-  /** The time whose state the mirror shows. */
+  /** Time of the state that the mirror shows. */
   viewMs: number
   shift: number
   page: ModelPage
   status: number
-  /** True: billed although the answer is an error or never arrives. */
+  /** True if the request is billed although the answer is an error or never arrives. */
   bills: boolean
   body: Record<string, unknown>
-  /** Replaces the body. */
+  /** Text that replaces the body. */
   text: string | null
   dateMs: number | null
   retryAfter: string | null
@@ -46,7 +46,7 @@ export interface Draft {
   fate: 'answered' | 'timeout' | 'reset' | 'cut' | 'unsent'
 }
 
-/** A behaviour remembers this between answers. */
+/** State that a behaviour keeps between answers. */
 export interface Memory {
   /** Number of changed answers. */
   shown: number
@@ -59,7 +59,7 @@ export interface Memory {
 
 type Change = (draft: Draft, given: { behaviour: Behaviour; memory: Memory; vendor: VendorModel }) => boolean
 
-/** Returns whether it changed the answer: before the vendor reads the query, before it selects, before it bills, before it answers. */
+/** Stages of an answer; each returns true if it changed it: before the vendor reads the query, selects, bills, answers. */
 interface Effect {
   before?: Change
   select?: Change
@@ -91,7 +91,7 @@ const fail = (draft: Draft, status: number, bills = false): true => {
   return true
 }
 
-/** Assigns, and is true. */
+/** Assigns the changes and returns true. */
 const set = <T extends object>(target: T, changes: Partial<T>): true => {
   Object.assign(target, changes)
   return true
@@ -162,7 +162,7 @@ const EFFECTS = {
       return nothingOn(draft, { ...before, hasMore: true, nextCursor: fresh(draft.asked.cursor, memory) })
     },
   },
-  /** `value`: by how many conversations; negative: pages overlap. */
+  /** `value`: number of conversations by which pages shift; negative if pages overlap. */
   'page-shifted': {
     select: (draft, { behaviour: { value = 1 } }) => draft.asked.cursor !== null && set(draft, { shift: value }),
   },
@@ -173,7 +173,7 @@ const EFFECTS = {
     page: (draft, { memory }) =>
       isPaged(draft) && nothingOn(draft, { scanned: draft.asked.limit, nextCursor: fresh(draft.asked.cursor, memory) }),
   },
-  /** `value`: so many conversations of the pages before are deleted when the next page is requested. */
+  /** `value`: number of conversations of earlier pages that are deleted when the next page is requested. */
   'records-leave': {
     select: (draft, { behaviour: { value = 3 }, vendor }) => {
       if (draft.asked.cursor === null) return false
@@ -185,7 +185,7 @@ const EFFECTS = {
   'says-last': {
     page: ({ page }) => page.hasMore && set(page, { hasMore: false, nextCursor: null }),
   },
-  /** The mirror shows the state that it had when this began. */
+  /** The mirror shows the state at the time when this began. */
   'mirror-stalls': {
     select: (draft, { behaviour: { fromMs = 0 }, vendor }) =>
       set(draft, { viewMs: Math.min(draft.viewMs, vendor.options.startMs + fromMs) }),
@@ -196,7 +196,7 @@ const EFFECTS = {
   fails: {
     page: (draft, { behaviour: { value = 500, word } }) => fail(draft, value, word === 'billed'),
   },
-  /** `value`: larger pages are not answered in time. They are billed. */
+  /** `value`: page size above which pages are not answered in time. They are billed. */
   slow: {
     page: (draft, { behaviour: { value = 0 } }) => {
       if (draft.asked.limit <= value || !isPaged(draft)) return false
@@ -216,7 +216,7 @@ const EFFECTS = {
       return fail(draft, 429)
     },
   },
-  /** `word`: how. */
+  /** `word`: the kind of damage. */
   unreadable: {
     answer: (draft, { behaviour: { word = 'data-null' } }) => {
       if (recordsOf(draft).length === 0) return false
@@ -240,7 +240,7 @@ const EFFECTS = {
     before: (draft, { behaviour: { value = 404 } }) => draft.asked.cursor !== null && fail(draft, value),
   },
   'cursor-leads-nowhere': { page: draft => draft.asked.cursor !== null && nothingOn(draft, { hasMore: false }) },
-  /** Pages have at most 20 conversations, and each says that it is the last one and that 20 was the limit. */
+  /** Pages have at most 20 conversations, and each states that it is the last one and that the limit was 20. */
   'limit-clamped': {
     select: draft => isPaged(draft) && set(draft.query, { limit: Math.min(20, draft.query.limit) }),
     page: ({ page }) => page.hasMore && set(page, { hasMore: false, nextCursor: null }),
@@ -259,7 +259,7 @@ const EFFECTS = {
       return (draft.asked.ids ?? []).some(id => !known.has(id)) && fail(draft, value)
     },
   },
-  /** The answer names another end of the range than the requested one, and is the last one. */
+  /** The answer names another end of the range than was requested, and is the last one. */
   'another-query': {
     page: draft => isPaged(draft) && set(draft.page, { hasMore: false, nextCursor: null }),
     answer: ({ body, asked }) => {
@@ -274,7 +274,7 @@ const EFFECTS = {
       return changeUsage(draft, memory.usage)
     },
   },
-  /** `value`: by how many answers the usage is late. */
+  /** `value`: number of answers by which the usage is late. */
   'usage-late': {
     answer: (draft, { behaviour: { value = 5 }, memory }) => {
       memory.usages.push(usageOf(draft))
@@ -288,14 +288,14 @@ const EFFECTS = {
       changeUsage(draft, { periodKey: word === 'daily' ? new Date(draft.atMs).toISOString().slice(0, 10) : undefined }),
   },
   'usage-absent': { answer: ({ body }) => delete body.usage },
-  /** Repeats the first usage that it sees. */
+  /** Repeats the first usage that it has seen. */
   'usage-frozen': {
     answer: (draft, { memory }) => {
       memory.usage ??= usageOf(draft)
       return changeUsage(draft, { ...memory.usage, billableUsedThisRequest: usageOf(draft).billableUsedThisRequest })
     },
   },
-  /** Names another period. `value`: its usage; `word`: its key, by default that of last month. */
+  /** Names another period. `value`: its usage; `word`: its key; default: that of last month. */
   'usage-of-another-period': {
     answer: (draft, { behaviour: { value = 0, word = 'period--1' }, vendor }) => {
       const left = vendor.options.includedSessions - value
@@ -310,7 +310,7 @@ const EFFECTS = {
         billableRemainingThisPeriod: 0,
       }),
   },
-  /** Nothing left and packs charged, without the quota. `value`: the usage that it reports. */
+  /** Reports no sessions left and packs charged, without the quota. `value`: the usage that it reports. */
   'usage-contradicts': {
     answer: (draft, { behaviour: { value = 3_000 } }) => {
       const { includedQuota: _, ...others } = usageOf(draft)
@@ -328,7 +328,7 @@ const EFFECTS = {
       return true
     },
   },
-  /** `value`: by how many ms every `ts` is ahead; absent: there is none. */
+  /** `value`: ms by which every `ts` is ahead; without it, records have no `ts`. */
   'record-times': {
     answer: (draft, { behaviour: { value }, vendor: { options } }) =>
       changeRecords(draft, ({ ts, ...record }) =>
@@ -349,9 +349,9 @@ const EFFECTS = {
   },
   // The list of agents. `value`: how many are listed
   'agents-short': {},
-  /** Every agent twice. */
+  /** Lists every agent twice. */
   'agents-doubled': {},
-  /** Without `total` and `hasMore`, and the first page whatever page is requested. */
+  /** Omits `total` and `hasMore`, and returns the first page no matter which page is requested. */
   'agents-unpaged': {},
 } satisfies Record<string, Effect>
 
@@ -366,7 +366,7 @@ export const newMemory = (): Memory => ({
   usages: [],
 })
 
-/** True where the behaviour may change an answer at that time. */
+/** True if the behaviour may change an answer at that time. */
 export const isActive = (behaviour: Behaviour, sinceStartMs: number, { shown }: Pick<Memory, 'shown'>): boolean =>
   sinceStartMs >= (behaviour.fromMs ?? 0) &&
   sinceStartMs < (behaviour.untilMs ?? Number.POSITIVE_INFINITY) &&
@@ -375,7 +375,7 @@ export const isActive = (behaviour: Behaviour, sinceStartMs: number, { shown }: 
 const holdsRecord = ({ records }: Behaviour, page: readonly Conversation[]): boolean =>
   records === undefined || page.some(({ id }) => records.includes(id))
 
-/** Applies one stage of a behaviour to an answer; true where it changed it. */
+/** Applies one stage of a behaviour to an answer; true if it changed the answer. */
 export function spoil(
   stage: keyof Effect,
   draft: Draft,

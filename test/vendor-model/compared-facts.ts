@@ -1,4 +1,4 @@
-// Asks a loaded history the same questions in memory and in DuckDB, in a form in which equal answers are equal.
+// Asks a loaded history the same questions in memory and in DuckDB, and normalises the answers so that they can be compared.
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { PlanningFacts } from '../../src/steps/planning/facts.ts'
 
@@ -7,9 +7,9 @@ type ComparedFacts = PlanningFacts & { stored(): Promise<unknown> }
 
 type Question = (facts: ComparedFacts, nowMs: number) => Promise<unknown>
 
-/** All but what needs events, what is random and `shiftedRanges`, which the facts in memory do not know. */
+/** All questions except those that need events, random ones, and `shiftedRanges`, which the facts in memory do not support. */
 export const QUESTIONS: Record<string, Question> = {
-  // Cuts windows that were opened ahead of the clock, so it comes first, as in a plan.
+  // Cuts windows that were opened ahead of the clock, so it runs first, as in a plan.
   coverage: (facts, nowMs) => facts.coverage({ latestMs: nowMs, settleMs: 2 * MINUTE }),
   stored: facts => facts.stored(),
   gaps: (facts, nowMs) => facts.gaps(nowMs),
@@ -33,10 +33,10 @@ export const QUESTIONS: Record<string, Question> = {
   billedByRereads: (facts, nowMs) => facts.billedByRereads(nowMs - 28 * DAY),
 }
 
-/** Answers whose order means something. */
+/** Answers whose order matters. */
 const ORDERED = new Set(['reportedPeriods', 'periodSinceMs', 'gaps', 'openWindows'])
 
-/** Rounds what is computed, and sorts what has no order. */
+/** Rounds computed numbers, and sorts answers without an order. */
 function plain(value: unknown, isOrdered: boolean): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? value : Number(value.toFixed(6))
   if (value instanceof Map) return plain([...value], isOrdered)
@@ -52,6 +52,6 @@ function plain(value: unknown, isOrdered: boolean): unknown {
 
 export const comparable = (name: string, value: unknown): unknown => plain(value, ORDERED.has(name))
 
-/** True for an answer that says something. */
+/** True if an answer is not empty. */
 export const isTelling = (value: unknown): boolean =>
   value instanceof Map ? value.size > 0 : Array.isArray(value) ? value.length > 0 : Boolean(value)

@@ -1,4 +1,4 @@
-// Small histories that broke a promise once: each is a vendor that is legal, careless or has been seen, and what a user would see.
+// Small histories that once broke a promise. Each vendor is legal, careless or was observed; each test shows what users see.
 import { expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Behaviour } from './behaviours.ts'
@@ -13,7 +13,7 @@ const agent = (id: string, history: number, more: Partial<AgentPlan> = {}): Agen
   ...more,
 })
 
-/** Syncs, so far apart. */
+/** Syncs at this interval. */
 const syncs = (count: number, apartMs = 6 * HOUR): Step[] =>
   Array.from({ length: count }, () => [{ sync: {} }, { waitMs: apartMs }]).flat()
 

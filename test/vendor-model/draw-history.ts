@@ -4,7 +4,7 @@ import type { Behaviour } from './behaviours.ts'
 import { type Draws, drawsOf } from './draws.ts'
 import type { AgentPlan, Asked, History, Step, VendorPlan } from './history.ts'
 
-/** Ids that are keys of every object, and one that a URL must encode. */
+/** Ids that are keys of every object, and one that a URL has to encode. */
 const ODD_IDS = ['constructor', '__proto__', 'toString', 'ä/ö %']
 
 function drawAgents(draws: Draws): AgentPlan[] {
@@ -35,10 +35,10 @@ const drawVendor = (draws: Draws): VendorPlan => ({
   ...(draws.chance(0.4) && { unit: 's' as const }),
 })
 
-/** Kinds that concern a time range of an agent's answers, with what they need. */
+/** Kinds that affect a time range of an agent's answers, with their parameters. */
 type Form = (draws: Draws, agent: AgentPlan) => Behaviour
 
-/** Ids of some conversations in the agent's history, as `history.ts` names them. */
+/** Returns ids of some conversations in the agent's history, as `history.ts` names them. */
 const someRecords = (draws: Draws, { id, history }: AgentPlan): string[] =>
   Array.from({ length: draws.between(1, 3) }, () => `${id.slice(0, 3)}${draws.between(0, Math.max(0, history - 1))}`)
 
@@ -115,7 +115,7 @@ const OF_ACCOUNT: Form[] = [
   plain('cached'),
 ]
 
-/** From when until when it shows. */
+/** Draws the time span in which the behaviour is active. */
 function drawSpan(draws: Draws, lastMs: number): Pick<Behaviour, 'fromMs' | 'untilMs'> {
   const fromMs = draws.pick([0, 0, MINUTE, draws.between(0, lastMs)])
   const lengthMs = draws.pick([10 * MINUTE, 5 * HOUR, 2 * DAY, null])
@@ -130,7 +130,7 @@ function drawBehaviours(draws: Draws, agents: readonly AgentPlan[], lastMs: numb
     const behaviour = draws.pick(isOfAgent ? OF_PAGES : OF_ACCOUNT)(draws, agent)
     return { ...behaviour, ...(isOfAgent && { agentId: agent.id }), ...drawSpan(draws, lastMs) }
   })
-  // Records that leave shift pages only where cursors are offsets.
+  // Deleted records shift pages only if cursors are offsets.
   return drawn.flatMap(one => {
     const { times: _, value: __, ...span } = one
     return one.kind === 'records-leave' ? [one, { ...span, kind: 'cursor-is-offset' as const }] : [one]

@@ -1,17 +1,17 @@
-// Random choices that depend on a seed alone.
+// Random choices that depend only on a seed.
 
 export interface Draws {
-  /** A whole number from `low` to `high`, both included. */
+  /** Returns a whole number from `low` to `high`, both included. */
   between(low: number, high: number): number
   chance(share: number): boolean
   pick<T>(choices: readonly T[]): T
-  /** The choices in random order. */
+  /** Returns the choices in random order. */
   shuffled<T>(choices: readonly T[]): T[]
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   fraction(): number
 }
 
-/** Mulberry32: 32 bits of state, the same sequence on every machine. */
+/** Returns a Mulberry32 generator: 32 bits of state, the same sequence on every machine. */
 export function drawsOf(seed: number): Draws {
   let state = (seed * 0x9e3779b1) >>> 0
   const fraction = () => {

@@ -1,5 +1,5 @@
-// A history: a vendor, how it misbehaves, and what we do over some days (syncs, waits, kills, a clock of ours that is set). Plain data, so that a
-// counterexample is a few lines. `runHistory` runs it through the real planner, governor, window loop, client and export steps.
+// A history: a vendor, its misbehaviour, and our actions over some days (syncs, waits, kills, changes of our clock). It is plain data, so
+// that a counterexample is a few lines. `runHistory` runs it through the real planner, governor, window loop, client and export steps.
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Planning } from '../../src/steps/planning/facts.ts'
 import type { Host, ProgressUpdate } from '../../workflows/host.ts'
@@ -13,17 +13,17 @@ import { runSync } from './model-process.ts'
 import { newTransportState, type Served, type TransportState } from './model-transport.ts'
 import { type Conversation, VendorModel } from './vendor-model.ts'
 
-/** An agent's conversations: evenly spread over the days before the start and after it. */
+/** An agent's conversations, evenly spread over the days before the start and after it. */
 export interface AgentPlan {
   id: string
-  /** Conversations before the start, and over how many days. */
+  /** Number of conversations before the start, and of the days over which they are spread. */
   history: number
   historyDays: number
   /** Conversations a day after the start. */
   perDay: number
   /** Share of conversations in which nobody has written; they are skipped. Default: 0. */
   silent?: number
-  /** Share of conversations that go on for some sessions. Default: 0. */
+  /** Share of conversations that continue for some sessions. Default: 0. */
   goesOn?: number
   /** Sessions of each conversation. Default: 1. */
   sessions?: number
@@ -31,11 +31,11 @@ export interface AgentPlan {
   longest?: number
   /** Share of conversations that the vendor deletes within days. Default: 0. */
   vanishing?: number
-  /** How late conversations enter the mirror at most, ms. Default: 0. */
+  /** Maximum delay with which conversations enter the mirror, ms. Default: 0. */
   lateMs?: number
-  /** So many conversations of one moment, in the middle of the history. Default: 0. */
+  /** Number of conversations with the same time, in the middle of the history. Default: 0. */
   burst?: number
-  /** How long after its beginning a person writes in each silent conversation, ms. Absent: nobody ever does. */
+  /** Time after its start at which a person writes in each silent conversation, ms. Default: nobody ever does. */
   answeredAfterMs?: number
 }
 
@@ -55,7 +55,7 @@ export type Step =
   /** `killAt`: the process dies at that operation (a request, its answer, a write). `watchMs`: a round of watch mode of that interval. `host`: replaces parts of the host. */
   | { sync: Asked; killAt?: number; watchMs?: number; host?: Partial<Host> }
   | { waitMs: number }
-  /** Our clock is set to be ahead of the true time. */
+  /** Sets our clock ahead of the true time. */
   | { clockAheadMs: number }
 
 export interface History {
@@ -71,19 +71,19 @@ export interface History {
   steps: readonly Step[]
 }
 
-/** How one sync went. Times are true ones, ms. */
+/** Outcome of one sync. Times are true ones, ms. */
 export interface SyncOutcome {
   index: number
   asked: Asked
   isKilled: boolean
-  /** No run ends like this: too many requests, or days of simulated time. */
+  /** True if the run exceeded the limit of requests or of simulated days. */
   isRunaway: boolean
   beganMs: number
   endedMs: number
   report: SyncReport | null
-  /** The error that the run threw. */
+  /** Error that the run threw. */
   error: unknown
-  /** The waits that it published. */
+  /** Waits that it published. */
   waits: Extract<ProgressUpdate, { kind: 'waiting' }>[]
 }
 
@@ -94,15 +94,15 @@ export interface World {
   transport: TransportState
   store: MemoryStore
   warehouse: MemoryWarehouse
-  /** How far our clock is ahead of the true one, ms. */
+  /** Difference between our clock and the true one, ms; positive if ours is ahead. */
   aheadMs: number
   syncs: SyncOutcome[]
-  /** When the vendor began to behave, ms. */
+  /** Time at which the vendor began to behave, ms. */
   behavesFromMs: number
 }
 
 export const START_MS = Date.UTC(2026, 5, 1, 12)
-/** Conversations go on for so many days after the last step: the vendor then behaves, and two more syncs follow. */
+/** Number of days after the last step in which conversations continue: the vendor then behaves, and two more syncs follow. */
 const MORE_DAYS = 6
 
 const daysOf = ({ steps }: History): number =>
@@ -170,10 +170,10 @@ export async function take(world: World, step: Step): Promise<void> {
   world.syncs.push(await runSync(world, step))
 }
 
-/** A run that has neither ended nor failed makes everything after it meaningless. */
+/** True if a run has neither ended nor failed, so later steps are meaningless. */
 const isStuck = ({ syncs }: World): boolean => syncs.at(-1)?.isRunaway === true
 
-/** Runs the steps; then the vendor behaves, and two syncs, some days apart, may bring what is missing. */
+/** Runs the steps. Then the vendor behaves, and two syncs, some days apart, may supply what is missing. */
 export async function runHistory(history: History): Promise<World> {
   const world = newWorld(history)
   for (const step of history.steps) {

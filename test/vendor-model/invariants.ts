@@ -1,4 +1,5 @@
-// The invariants of a history: it ends, keeps, returns and says. What it spends is in spending.ts. Each violation names what a user would see.
+// The invariants of a history: it ends, keeps, returns and reports. spending.ts has those about spending. Violations name what a user would
+// see.
 
 import { ConvohouseError } from '../../src/core/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
@@ -33,7 +34,7 @@ const isUnlimited = ({ asked }: SyncOutcome): boolean =>
   (asked.agents ?? []).length === 0 &&
   (asked.mode ?? 'incremental') === 'incremental'
 
-/** Requests without anything new that a run may send: polls, probes, repetitions, a stretch of skipped conversations. */
+/** Maximum number of requests without anything new in a run: polls, probes, repetitions, a stretch of skipped conversations. */
 const FRUITLESS = { base: 300, perAgent: 12 }
 const PROBES_AN_HOUR = 20
 
@@ -72,13 +73,13 @@ function* ends(world: World): Generator<string> {
   }
 }
 
-/** Our clock is wrong at some time: new conversations then arrive later, and a warning says so. */
+/** True if our clock is wrong at some time: new conversations then arrive later, and a warning says so. */
 const areClocksApart = ({ history }: World): boolean => history.steps.some(step => 'clockAheadMs' in step)
 
-/** New conversations of agents that nothing concerns arrive within this time, whatever other agents do. */
+/** Time within which new conversations of unaffected agents arrive, no matter what other agents do. */
 const SOON_MS = 30 * MINUTE
 
-/** Agents that no behaviour has concerned. */
+/** Returns the agents that no behaviour has affected. */
 function healthyAgents(world: World): Set<string> {
   const { agents, behaviours } = world.history
   if (behaviours.some(({ agentId }) => agentId === undefined)) return new Set()
@@ -101,7 +102,7 @@ function* starves(world: World): Generator<string> {
     )
     const isPaid = isAffordable(world, missing, { atMs: sync.endedMs, isNew: !isFirst })
     const used = requestsOf(world, sync).length
-    // Of the requests that are reserved for polls, each agent has its part of the hour, also where an earlier sync has used it.
+    // Each agent has its part of the hour's requests that are reserved for polls, even if an earlier sync has used it.
     const usedBefore = exportsOf(world).filter(({ atMs }) => atMs > sync.beganMs - HOUR && atMs <= sync.beganMs).length
     if (usedBefore > 0.9 * world.vendor.options.requestsPerHour) continue
     if (missing.length > 0 && isPaid && (!isFirst || used < world.vendor.options.requestsPerHour))
@@ -125,7 +126,7 @@ function* keeps(world: World): Generator<string> {
   }
 }
 
-/** Nothing in the answers shows what these hide: pages that shift, and a mirror that is late without saying so. */
+/** Behaviours that nothing in the answers reveals: pages that shift, and a mirror that is late without saying so. */
 const SHIFTS: ReadonlySet<BehaviourKind> = new Set(['cursor-is-offset', 'page-shifted'])
 const LATE: ReadonlySet<BehaviourKind> = new Set([...SHIFTS, 'mirror-empty', 'mirror-stalls'])
 
@@ -160,7 +161,7 @@ const isProvable = (world: World, hiding: ReadonlySet<BehaviourKind>) => {
 function* returns(world: World): Generator<string> {
   const last = world.syncs.at(-1)
   if (!last || last.isRunaway || !Number.isFinite(world.behavesFromMs)) return
-  // A period limits what may be asked again about gaps (`spending.ts`); a tiny quota leaves next to nothing.
+  // A period limits repeated requests about gaps (`spending.ts`); a tiny quota leaves almost none.
   const inGaps = new Set((last.report?.gaps ?? []).map(gap => gap.agentId))
   const all = missingAfter(world, last).filter(isProvable(world, SHIFTS))
   const asked = sessionsOf(
@@ -178,7 +179,7 @@ function* returns(world: World): Generator<string> {
     yield `${namesOf(missing)} conversations are missing although the vendor has behaved for two syncs`
 }
 
-/** Behaviours that damage single conversations, or none: everything else arrives although they go on. */
+/** Behaviours that damage single conversations or none: everything else arrives although they continue. */
 const GOES_AROUND: ReadonlySet<BehaviourKind> = new Set([
   'fails',
   'unreadable',
@@ -186,7 +187,7 @@ const GOES_AROUND: ReadonlySet<BehaviourKind> = new Set([
   'last-page-repeats',
   'cursor-ignored',
 ])
-/** After so many syncs, over so long. */
+/** Number of syncs, and their total duration, after which the data must be complete. */
 const PATIENCE = { syncs: 6, ms: DAY }
 
 function* reaches(world: World): Generator<string> {
@@ -208,7 +209,7 @@ function* reaches(world: World): Generator<string> {
   }
 }
 
-/** True where smaller pages, or restarts by time, get past it. */
+/** True if smaller pages, or restarts by time, get past it. */
 const isPassable = ({ kind, value = 0 }: Behaviour): boolean =>
   kind === 'last-page-repeats' || kind === 'cursor-ignored' || (kind === 'slow' && value >= 5)
 
@@ -225,7 +226,7 @@ function* says(world: World): Generator<string> {
     if (sync.isKilled || sync.isRunaway || !isUnlimited(sync)) continue
     const named = new Set(agentsNamed(sync))
     const isNamed = (agentId: string) => named.has(null) || named.has(agentId)
-    // An agent that no list has named is not known, and never polled. A record without an id is in the quarantine, which `status` names.
+    // An agent that no list has named is unknown and never polled. A record without an id is in the quarantine, which `status` names.
     const polled = new Set(exportsOf(world).flatMap(one => (one.sync <= sync.index ? one.agentId : [])))
     const isListed = (agentId: string) => polled.has(agentId) || !behavedBadly(world).has('agents-short')
     const isKnown = (agentId: string) => isListed(agentId) && !world.warehouse.quarantined.has(agentId)
@@ -259,7 +260,7 @@ const CHECKS: [Violation['invariant'], (world: World) => Iterable<string>][] = [
 export const violationsOf = (world: World): Violation[] =>
   CHECKS.flatMap(([invariant, check]) => [...check(world)].map(text => ({ invariant, text })))
 
-/** Returns a history as text: each sync's outcome. */
+/** Returns the outcome of each sync of a history as text. */
 export const accountOf = (world: World): string =>
   world.syncs
     .map(({ index, report, error, isKilled }) => {

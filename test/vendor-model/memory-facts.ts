@@ -1,4 +1,4 @@
-// Answers without DuckDB what planning asks about the loaded pages: the queries of `sql/planning` over the fold of memory-warehouse.ts.
+// Answers planning's questions about the loaded pages without DuckDB: the queries of `sql/planning` over memory-warehouse.ts.
 
 import { type Coverage, cover, gaps as uncovered, without } from '../../src/core/planning/coverage.ts'
 import type { Density } from '../../src/core/planning/estimate.ts'
@@ -35,7 +35,7 @@ const groupedBy = <T>(rows: readonly T[], keyOf: (row: T) => string): Map<string
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
-/** Sessions billed per returned conversation, by agent. */
+/** Returns sessions billed per returned conversation, by agent. */
 function ratesOf({ windows }: MemoryWarehouse): Map<string, number> {
   const grouped = groupedBy([...windows.values()], ({ window }) => window.agentId)
   return new Map(
@@ -85,7 +85,7 @@ function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFa
         window.toSec >= range!.to &&
         (window.fromSec === null || (range!.from !== null && window.fromSec <= range!.from)),
     )
-  // A page without a number of scanned conversations stands for answers that could not be read.
+  // A page without a number of scanned conversations represents answers that could not be read.
   const newest = warehouse.requests.filter(
     request =>
       request.range !== null &&
@@ -119,7 +119,7 @@ function hidingRanges(warehouse: MemoryWarehouse, options: Parameters<PlanningFa
   }))
 }
 
-/** True where a finished re-read found more conversations than had been skipped in its range. */
+/** True if a finished re-read found more conversations than had been skipped in its range. */
 function lateRowsSeen({ windows, conversations }: MemoryWarehouse, sinceMs: number): boolean {
   const found = new Map<string, number>()
   for (const { agentId, seen } of conversations.values()) {
@@ -139,7 +139,7 @@ function lateRowsSeen({ windows, conversations }: MemoryWarehouse, sinceMs: numb
   )
 }
 
-/** Fewer conversations do not show what `ts` means, as `warehouse/planning/refresh.ts` has it. */
+/** Fewer conversations do not show the meaning of `ts`, as in `warehouse/planning/refresh.ts`. */
 const ENOUGH = 20
 
 function isTsLastActivity({ conversations }: MemoryWarehouse, sinceMs: number): boolean {
@@ -172,7 +172,7 @@ function storedByDay(warehouse: MemoryWarehouse): Map<string, StoredDay[]> {
   )
 }
 
-/** Seconds read by agent until now, as the planner counts them. */
+/** Returns the seconds read until now by agent, as the planner counts them. */
 function readByAgent(warehouse: MemoryWarehouse, nowMs: number): Map<string, Coverage> {
   const read = new Map(warehouse.coverage)
   for (const progress of warehouse.windows.values()) {
@@ -184,7 +184,7 @@ function readByAgent(warehouse: MemoryWarehouse, nowMs: number): Map<string, Cov
   return new Map([...read].map(([agentId, coverage]) => [agentId, without(coverage, future)]))
 }
 
-/** Ranges that could not be read and that nothing has read since, by the newest try of each. */
+/** Returns ranges that could not be read and that nothing has read since, by the newest attempt of each. */
 function rangeGaps(warehouse: MemoryWarehouse, nowMs: number): Gap[] {
   const claimed = readByAgent(warehouse, nowMs)
   return [...warehouse.windows.values()]
@@ -202,7 +202,7 @@ function rangeGaps(warehouse: MemoryWarehouse, nowMs: number): Gap[] {
     .sort((a, b) => (a.agentId < b.agentId ? -1 : a.agentId > b.agentId ? 1 : a.toSec - b.toSec))
 }
 
-/** Agents that runs have left since the vendor last answered an export of them. */
+/** Returns the agents that runs have skipped since the vendor last answered an export of them. */
 function leftAgents({ agentsLeft, requests }: MemoryWarehouse): Omit<Gap, 'fromSec' | 'toSec'>[] {
   const lastMs = new Map<string, number>()
   for (const { agentId, sentMs } of requests) lastMs.set(agentId, Math.max(lastMs.get(agentId) ?? 0, sentMs))
@@ -214,7 +214,7 @@ function leftAgents({ agentsLeft, requests }: MemoryWarehouse): Omit<Gap, 'fromS
   })
 }
 
-/** All that could not be read, and the number of windows that a sync without flags continues. */
+/** Returns everything that could not be read, and the number of windows that a sync without flags continues. */
 export function missingNow(warehouse: MemoryWarehouse, nowMs: number): { windowsUnfinished: number; gaps: Gap[] } {
   const read = readByAgent(warehouse, nowMs)
   const left = leftAgents(warehouse).map(agent => ({
@@ -230,7 +230,7 @@ export function missingNow(warehouse: MemoryWarehouse, nowMs: number): { windows
   }
 }
 
-/** By agent: the last second that may hold a conversation, as `seenThrough` finds it in the warehouse. */
+/** Returns the last second that may contain a conversation, by agent, as `seenThrough` finds it in the warehouse. */
 function seenThrough({ conversations, requests, windows }: MemoryWarehouse, nowMs: number): Map<string, number> {
   const seen = new Map<string, number>()
   const at = (agentId: string, sec: number) => {
@@ -244,11 +244,11 @@ function seenThrough({ conversations, requests, windows }: MemoryWarehouse, nowM
   return seen
 }
 
-/** By the times of the record that are not later than everything that was received of it. */
+/** Returns the latest time in the record that is not later than its newest answer. */
 const lastActivityMs = ({ tsMs, lastMs, fetchedMs }: LoadedConversation): number =>
   Math.max(0, ...[tsMs, lastMs].map(ms => (ms !== null && ms <= fetchedMs + MAX_CLOCK_SKEW_MS ? ms : 0)))
 
-/** Facts of a workspace without events. */
+/** Returns the facts of a workspace without events. */
 export function memoryFacts(warehouse: MemoryWarehouse, store: MemoryStore): PlanningFacts {
   const all = (): WindowProgress[] => [...warehouse.windows.values()]
   const stored = () => [...warehouse.conversations.values()].filter(({ id }) => !id.includes(','))

@@ -11,7 +11,7 @@ export interface StoredPage extends LandedPage {
   body: Buffer
 }
 
-/** Outlives every process. */
+/** State that outlives every process. */
 export interface MemoryStore {
   workspaceId: string
   pages: Map<string, StoredPage>
@@ -26,7 +26,7 @@ export const newMemoryStore = (workspaceId: string): MemoryStore => ({
   fullsDroppedMs: null,
 })
 
-/** Never resolves where the process dies there. */
+/** Never resolves if the process dies there. */
 type MayDie = () => Promise<void>
 
 const unused = (): never => {
@@ -79,7 +79,7 @@ export function memoryLanding(store: MemoryStore, mayDie: MayDie): Landing {
 
 const reportsUsage = (entry: LeaseEntry): boolean => entry.kind === 'request' && entry.usage !== null
 
-/** As many of the newest usages are kept, however old, as in the folder's log. */
+/** Number of the newest usages that are kept regardless of age, as in the folder's log. */
 const USAGES_KEPT = 12
 
 /** Entries further ahead of the clock than this are set aside, as the folder's log does. */

@@ -1,4 +1,4 @@
-// The billing periods that the loaded pages of a history have reported, as `sql/planning/reported_periods` reads them.
+// The billing periods that the loaded pages of a history have reported, as read by `sql/planning/reported_periods`.
 
 import type { ReportedPeriod } from '../../src/core/quota/billing-period.ts'
 import { INCLUDED_SESSIONS, PACK_SESSIONS } from '../../src/core/quota/quota.ts'
@@ -16,7 +16,7 @@ const least = (...values: (number | null | undefined)[]): number | null => {
   return known.length === 0 ? null : Math.min(...known)
 }
 
-/** Reports with a key, oldest first. */
+/** Returns the reports with a key, oldest first. */
 function keyedReports({ usages }: MemoryWarehouse, days: number) {
   const lastMs = usages.reduce((last, { reportedMs }) => Math.max(last, reportedMs), 0)
   return usages
@@ -66,7 +66,7 @@ function keysByMoment(reports: readonly KeyedReport[]): KeyedReport[] {
     .filter(({ reportedMs }, index, all) => reportedMs !== all[index - 1]?.reportedMs)
 }
 
-/** Sums what our own answers billed under each key, and adds the least that others have used to get what is certainly used. */
+/** Sums what our own answers billed under each key, and adds the least usage of others to get the certain usage. */
 function billsOf(
   reports: readonly KeyedReport[],
   counts: ReadonlyMap<KeyedReport, number | null>,

@@ -1,5 +1,5 @@
-// The loaded pages of a history, folded as loading folds them: windows, coverage, requests, reported usage, agents and conversations. It stands
-// for the warehouse where a history runs without DuckDB.
+// The loaded pages of a history, folded as loading folds them: windows, coverage, requests, reported usage, agents and
+// conversations. It replaces the warehouse in histories without DuckDB.
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { type Coverage, coverAll } from '../../src/core/planning/coverage.ts'
 import { type CertainTime, type ClockReading, withoutUnpassedTime } from '../../src/core/planning/unpassed-time.ts'
@@ -43,7 +43,7 @@ export interface LoadedConversation {
   fetchedMs: number
   missingSinceMs: number | null
   notExportableSinceMs: number | null
-  /** When each answer returned it, and in which kind of window. */
+  /** Time of each answer that returned it, and the kind of window. */
   seen: { atMs: number; kind: WindowKind; window: string }[]
 }
 
@@ -51,11 +51,11 @@ interface LoadedAgent {
   agentId: string
   title: string | null
   seenMs: number
-  /** When its export answered 404. */
+  /** Times at which its export answered 404. */
   refusedMs: number[]
 }
 
-/** An agent that a run has left to later ones. */
+/** An agent that a run has left to later runs. */
 interface AgentLeft {
   agentId: string
   code: ErrorCode
@@ -70,7 +70,7 @@ const timeIn = (value: unknown): number | null =>
 
 type Version = Pick<LoadedConversation, 'modifiedMs' | 'fetchedMs'>
 
-/** True if version `a` replaces version `b`: by the records' own last changes, else by when they were read. */
+/** True if version `a` replaces version `b`: by the records' own last changes, or else by the times when they were read. */
 const replaces = (a: Version, b: Version): boolean =>
   a.modifiedMs !== null && b.modifiedMs !== null && a.modifiedMs !== b.modifiedMs
     ? a.modifiedMs > b.modifiedMs
@@ -85,14 +85,14 @@ export class MemoryWarehouse {
   readonly agents = new Map<string, LoadedAgent>()
   readonly conversations = new Map<string, LoadedConversation>()
   readonly agentsLeft: AgentLeft[] = []
-  /** Agents of which a record without an id arrived. */
+  /** Agents with a received record that has no id. */
   readonly quarantined = new Set<string>()
-  /** When the newest listing was requested, ms. */
+  /** Request time of the newest listing, ms. */
   listedMs = 0
-  /** Of each window: the newest page with a `ts`, and the pages after it. */
+  /** The newest page of each window with a `ts`, and the pages after it. */
   private readonly lastPages = new Map<string, LoadedRequest[]>()
 
-  /** Loads pages in their order. */
+  /** Loads pages in order. */
   load(pages: readonly StoredPage[]): void {
     for (const page of pages) {
       if (this.loaded.has(page.address)) continue
@@ -116,7 +116,7 @@ export class MemoryWarehouse {
     }
   }
 
-  /** Recounts what the agent's finished windows cover, without time that had not passed when they were read. */
+  /** Recounts the coverage of the agent's finished windows, without time that had not passed when they were read. */
   private cut(agentId: string, certain: CertainTime): void {
     const own = [...this.windows].filter(([, { window }]) => window.agentId === agentId)
     const read = withoutUnpassedTime(
@@ -170,7 +170,7 @@ export class MemoryWarehouse {
     })
   }
 
-  /** Marks the conversation since the first such answer; one of the other kind revokes the mark. */
+  /** Marks the conversation from the first such answer; one of the other kind revokes the mark. */
   private markUnanswered(key: string, mark: 'missingSinceMs' | 'notExportableSinceMs', sentMs: number): void {
     const known = this.conversations.get(key)
     if (!known || known.fetchedMs >= sentMs) return

@@ -1,14 +1,14 @@
-// The clock of a history: time passes only while everything sleeps. All work of a history is in memory, so it consists of microtasks: once the
-// event loop turns, nothing runs any more, and the clock jumps to the next wake-up time.
+// The clock of a history: time passes only while everything sleeps. All work of a history is in memory, so it consists
+// of microtasks: once the event loop turns, all work waits, and the clock jumps to the next wake-up time.
 
 export interface ModelClock {
-  /** The true time, which is also the vendor's, ms. */
+  /** Returns the true time, which is also the vendor's, ms. */
   now(): number
   /** Resolves at that true time. A sleeper of a process that has died never wakes. */
   sleepUntil(atMs: number, process: { dead: boolean }): Promise<void>
-  /** Lets time pass until `work` settles. @throws where `work` waits for something that no time brings */
+  /** Lets time pass until `work` settles. @throws if `work` waits for something that time alone does not bring */
   drive<T>(work: Promise<T>): Promise<T>
-  /** Runs work that is not in memory, such as a query, while the clock stands. */
+  /** Runs work that is not in memory, such as a query, while the clock is stopped. */
   during<T>(work: () => Promise<T>): Promise<T>
   advance(ms: number): void
 }

@@ -1,5 +1,5 @@
-// A process of ours on the model's clock: the embedded host and the steps of one sync, with a landing, a lease log and facts in memory. It may
-// die at any operation; what it had made durable stays.
+// One of our processes on the model's clock: the embedded host and the steps of one sync, with a landing, a lease log
+// and facts in memory. It may die at any operation; durable data remains.
 
 import { createVendorClient } from '../../src/client/client.ts'
 import { endOf } from '../../src/core/run-record.ts'
@@ -20,7 +20,7 @@ import { memoryFacts, missingNow } from './memory-facts.ts'
 import { memoryLanding, memoryLeaseLog, type StoredPage } from './memory-landing.ts'
 import { modelTransport } from './model-transport.ts'
 
-/** No run needs more: it is stopped, and reported as one that does not end. */
+/** Maximum number of requests of a run: a run with more is stopped and reported as endless. */
 const MAX_REQUESTS = 1_600
 const MAX_RUN_MS = 15 * DAY
 
@@ -45,7 +45,7 @@ function startProcess(world: World, killAt: number | undefined): ModelProcess {
   const process: ModelProcess = {
     dead: false,
     isRunaway: false,
-    // As the clock of the hosts, it never goes back while the process lives.
+    // Like the clock of the hosts, it never goes back while the process lives.
     now() {
       aheadMs = Math.max(aheadMs, world.aheadMs)
       return clock.now() + aheadMs
@@ -165,7 +165,7 @@ function hostOf({ clock }: World, process: ModelProcess, watchMs: number): Host 
   }
 }
 
-/** One sync in a new process: the request, and what it runs with. */
+/** Opens a sync in a new process: the request, and its dependencies. */
 export function openSync(world: World, step: Extract<Step, { sync: unknown }>) {
   const process = startProcess(world, step.killAt)
   const run = `run${world.syncs.length}`

@@ -13,33 +13,33 @@ import {
 import { type Draws, drawsOf } from './draws.ts'
 import { billOf, type ExportQuery, exportQuery, type VendorModel, versionOf } from './vendor-model.ts'
 
-/** One request and its answer, as the vendor and as the client saw it. */
+/** One request and its answer, from the views of the vendor and of the client. */
 export interface Served {
   number: number
   sync: number
   kind: 'export' | 'agents'
   agentId: string
-  /** As requested. */
+  /** The query as requested. */
   query: ExportQuery
-  /** True for a range before any conversation: it can bill nothing. */
+  /** True if the range is before any conversation, so that it can bill nothing. */
   isProbe: boolean
   atMs: number
   receivedAtMs: number
-  /** By our clock: the landed page of the answer has the same. */
+  /** Time by our clock: the landed page of the answer has the same. */
   sentAtMs: number
-  /** Null: no answer arrived. */
+  /** Status of the answer; null if none arrived. */
   status: number | null
-  /** Sessions that the vendor billed, and the most for one conversation. */
+  /** Sessions that the vendor billed, and the maximum for one conversation. */
   billed: number
   dearest: number
   /** The conversations that were billed, or would be shown, each with its version. */
   records: { id: string; version: number }[]
-  /** Ids in the answer as it arrived; null where no complete, readable page arrived. */
+  /** Ids in the answer as it arrived; null if no complete, readable page arrived. */
   received: string[] | null
   hasMore: boolean
   /** Usage in the answer as it arrived. */
   usage: Record<string, unknown> | null
-  /** The behaviours that changed it. */
+  /** Behaviours that changed it. */
   spoilt: BehaviourKind[]
 }
 
@@ -51,7 +51,7 @@ export interface TransportState {
   log: Served[]
   /** Index of the running sync. */
   sync: number
-  /** No behaviour is active from then on, ms. */
+  /** Time from which no behaviour is active, ms. */
   behavesFromMs: number
 }
 
@@ -94,7 +94,7 @@ function activeAt({ behaviours, memories, draws, vendor, behavesFromMs }: Transp
 
 type Active = ReturnType<typeof activeAt>
 
-/** Returns the export's answer, and what it billed. */
+/** Returns the export's answer and its bill. */
 function answerExport(
   state: TransportState,
   active: Active,
@@ -163,7 +163,7 @@ function answerAgents({ vendor }: TransportState, active: Active, parameters: UR
 
 const isText = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number'
 
-/** Ids in a body, if a client can read it as a page. */
+/** Returns the ids in a body if a client can read it as a page. */
 function readable(text: string): Pick<Served, 'received' | 'usage' | 'hasMore'> {
   const nothing = { received: null, usage: null, hasMore: false }
   try {
@@ -176,13 +176,13 @@ function readable(text: string): Pick<Served, 'received' | 'usage' | 'hasMore'> 
   }
 }
 
-/** The way of one request of a process. */
+/** Context of one request of a process. */
 export interface Passage {
-  /** The process's clock, ms. */
+  /** Returns the time of the process's clock, ms. */
   now(): number
   /** Waits this long, by the true clock. */
   wait(ms: number): Promise<void>
-  /** Called before a request leaves and before its answer arrives; never resolves where the process dies there. */
+  /** Called before a request is sent and before its answer arrives; never resolves if the process dies there. */
   mayDie(): Promise<void>
   trueNow(): number
 }

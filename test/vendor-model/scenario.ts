@@ -1,5 +1,5 @@
-// A scenario: syncs of a workspace against the model of the vendor, one after the other, each of which a test may look at. Random histories
-// (history.ts) take all their steps before anyone looks.
+// A scenario: syncs of a workspace against the model of the vendor, one after the other. A test may inspect each of
+// them, while random histories (history.ts) are inspected at their end.
 import { DAY } from '../../src/core/time.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { type Behaviour, newMemory } from './behaviours.ts'
@@ -21,33 +21,33 @@ type SyncStep = Extract<Step, { sync: unknown }>
 
 export interface Scenario {
   world: World
-  /** Runs one sync. @throws what it throws */
+  /** Runs one sync, and throws its error. */
   sync(asked?: Asked, more?: Omit<SyncStep, 'sync'>): Promise<SyncReport>
   wait(ms: number): void
-  /** Replaces what the vendor does wrong. */
+  /** Replaces the vendor's behaviours. */
   vendor(...behaviours: Behaviour[]): void
-  /** The last sync. */
+  /** Returns the outcome of the last sync. */
   last(): SyncOutcome
-  /** Export requests, those of probes included; `from`: since that sync. */
+  /** Returns export requests, including probes; `from`: index of the first sync. */
   requests(from?: number): Served[]
-  /** Sessions that the vendor has billed. */
+  /** Returns the sessions that the vendor has billed. */
   billed(): number
-  /** The usage that the vendor reports now. */
+  /** Returns the usage that the vendor reports now. */
   usage(): Record<string, unknown>
-  /** Conversations of the tables, as `agent/id`, sorted. */
+  /** Returns the conversations of the tables, as `agent/id`, sorted. */
   stored(): string[]
-  /** Settled conversations that never arrived, as `agent/id`. */
+  /** Returns settled conversations that never arrived, as `agent/id`. */
   missing(): string[]
-  /** Loses landed pages, and all tables: the next sync loads what is left. */
+  /** Loses landed pages, and all tables: the next sync loads the remaining pages. */
   losePages(isLost: (index: number) => boolean): void
 }
 
-/** Exports nothing again unless a test asks for it. */
+/** Settings that export nothing again unless a test asks for it. */
 const NOTHING_AGAIN = { rereadShare: 0, sampleShare: 0 }
 
 type Given = Partial<History> & Pick<History, 'agents'> & { days?: number }
 
-/** Conversations arrive for `days`. */
+/** Opens a scenario. New conversations arrive for `days`. */
 export function scenario({ days = 60, settings, ...given }: Given): Scenario {
   const world = newWorld({
     ...{ seed: 1, behaviours: [], ...given },

@@ -1,23 +1,23 @@
-// The invariant Spends: nothing is billed twice beyond four full pages per misbehaving place and the budgets for repetitions, each request fits
-// what the most careful answer leaves, and there is no overage.
+// The invariant Spends: nothing is billed twice beyond four full pages per misbehaving place and the budgets for
+// repetitions, each request fits the lowest reported remainder, and there is no overage.
 import { DAY } from '../../src/core/time.ts'
 import type { BehaviourKind } from './behaviours.ts'
 import { exportsOf, type World } from './history.ts'
 import type { Served } from './model-transport.ts'
 import { answersKept, behavedBadly, keyOf } from './truth.ts'
 
-/** Included sessions where no answer names a number (section 8). */
+/** Included sessions if no answer names a number (section 8). */
 const DOCUMENTED_SESSIONS = 50_000
 const PACK_SESSIONS = 1_000
 
-/** Failures of single answers: each place at which one fails may cost pages. Any other behaviour has one place per agent. */
+/** Failures of single answers: each place with such a failure may cost pages. Any other behaviour has one place per agent. */
 const AT_A_PLACE: ReadonlySet<BehaviourKind> = new Set(['lost', 'cut', 'unreadable', 'slow', 'fails'])
 const PAGES_PER_PLACE = 4
-/** Shares of the quota in a period: of re-reads, and of repeated questions about gaps. */
+/** Shares of the quota in a period: of re-reads, and of repeated requests about gaps. */
 const REREAD_SHARE = 0.02
 export const GAP_SHARE = 0.01
 
-/** Places at which the vendor misbehaved, as far as it changes which conversations arrive. */
+/** Returns the places at which the vendor misbehaved, as far as that changes which conversations arrive. */
 function placesOf(requests: readonly Served[]): Set<string> {
   return new Set(
     requests.flatMap(({ agentId, records, spoilt }) =>
@@ -26,7 +26,7 @@ function placesOf(requests: readonly Served[]): Set<string> {
   )
 }
 
-/** Sessions of conversations that had been billed already: by re-reads, and by all other windows. */
+/** Returns the sessions of conversations that had already been billed: by re-reads, and by all other windows. */
 function repetitionsOf(world: World): { rereads: number; others: number } {
   const keyOfRequest = (agentId: string | null, atMs: number, sort: unknown, toMs: unknown, cursor: unknown) =>
     [agentId, atMs, sort, toMs, cursor].join(' ')
@@ -44,7 +44,7 @@ function repetitionsOf(world: World): { rereads: number; others: number } {
     // The version of a conversation is its number of sessions.
     const known = versions.reduce((sum, { key, version }) => sum + (billed.has(key) ? Math.max(1, version) : 0), 0)
     for (const { key } of versions) billed.add(key)
-    // Conversations that are requested by id were named by a person, or are a sample.
+    // Conversations that are requested by id were named by a person or are a sample.
     if (query.ids !== null || known === 0) continue
     const kind = kinds.get(keyOfRequest(agentId, sentAtMs, query.sort, query.toMs, query.cursor ?? undefined))
     again[kind === 'reread' ? 'rereads' : 'others'] += known
@@ -63,7 +63,7 @@ function* billedAgain(world: World): Generator<string> {
   const places = placesOf(requests)
   const hasGaps = world.syncs.some(({ report }) => (report?.gaps ?? []).length > 0)
   const { rereads, others } = repetitionsOf(world)
-  // Each restart, as at another page size, reads one second again; the conversation of the most sessions may be in one of them.
+  // Each restart, as at another page size, reads one second again, which may contain the conversation with the most sessions.
   const restarts = [...world.store.pages.values()].filter(
     ({ head: { place } }) => place.generation > 1 && place.sequence === 1,
   )
@@ -78,7 +78,7 @@ function* billedAgain(world: World): Generator<string> {
     yield `${Math.round(rereads)} sessions were billed again by re-reads; their budget is ${Math.round(REREAD_SHARE * inPeriods)}`
 }
 
-/** Returns the sessions left by the most careful number of an answer. Negative: overage. Null: it says nothing. */
+/** Returns the sessions left by the lowest number in an answer; negative for overage, null if it says nothing. */
 function statedLeft(usage: NonNullable<Served['usage']>, allowedPacks: number): number | null {
   const number = (name: string) => (typeof usage[name] === 'number' ? (usage[name] as number) : null)
   const included = number('includedQuota') ?? DOCUMENTED_SESSIONS
@@ -94,7 +94,7 @@ function statedLeft(usage: NonNullable<Served['usage']>, allowedPacks: number): 
   return left.length === 0 ? null : Math.min(...left)
 }
 
-/** The limit that an answer sets, everything billed before it included. */
+/** The limit that an answer sets, including everything billed before it. */
 interface Stated {
   number: number
   atMs: number
@@ -104,8 +104,8 @@ interface Stated {
 }
 
 /**
- * Adds an answer to those that count. A probe contradicts all before it; so do two answers that agree on another period, the second one
- * requested after the first arrived.
+ * Adds an answer to those that count. A probe contradicts all before it; so do two answers that name another period, if
+ * the second was requested after the first arrived.
  */
 function standing(before: readonly Stated[], answer: Stated, isProbe: boolean): Stated[] {
   if (isProbe) return [answer]
@@ -117,7 +117,7 @@ function standing(before: readonly Stated[], answer: Stated, isProbe: boolean): 
 
 function* beyondWhatIsLeft(world: World): Generator<string> {
   const requests = exportsOf(world)
-  // An answer of the same millisecond counts as not received yet, unless it is a probe's: the lease after a probe follows at once.
+  // An answer of the same millisecond does not count as received, unless it is a probe's: the lease after a probe follows at once.
   const kept = new Set(world.syncs.flatMap(sync => answersKept(world, sync)))
   const events = requests
     .flatMap(request => [
@@ -126,7 +126,7 @@ function* beyondWhatIsLeft(world: World): Generator<string> {
     ])
     .filter(({ isAnswer, request }) => !isAnswer || kept.has(request))
     .sort((a, b) => a.atMs - b.atMs || a.order - b.order || a.request.number - b.request.number)
-  /** What had been billed when each request had been answered, and what we can know of it: not what one in flight costs beyond its number. */
+  /** Sessions billed at each request's answer, and those that we can know: not what a request in flight costs beyond its number. */
   const billedBy = new Map<number, number>()
   let [billed, known] = [0, 0]
   let stated: Stated[] = []
@@ -156,8 +156,8 @@ function* beyondWhatIsLeft(world: World): Generator<string> {
 const LIES: (kind: BehaviourKind) => boolean = kind => kind.startsWith('usage-') || kind === 'cached'
 
 /**
- * Returns the most that a page billed beyond what could be foreseen, which the reserve of a small quota does not cover: its
- * conversations had more sessions than any before of the agent. The last conversation of a period may have more sessions than are left.
+ * Returns the maximum that a page billed unexpectedly, which the reserve of a small quota does not cover: its conversations
+ * had more sessions than any before of the agent. The last conversation of a period may have more sessions than are left.
  */
 function mostUnforeseen(world: World): number {
   const most = new Map<string, number>()
@@ -181,7 +181,7 @@ function* overage(world: World): Generator<string> {
   }
 }
 
-/** Within two pages of a run's limit, a request asks for what fits it, by the most sessions that a conversation of the agent has had so far. */
+/** Within two pages of a run's limit, a request must fit the limit if each conversation has the agent's maximum number of sessions so far. */
 function* beyondTheLimit(world: World): Generator<string> {
   for (const { index, asked } of world.syncs) {
     const limit = asked.maxSessions ?? null
@@ -189,7 +189,7 @@ function* beyondTheLimit(world: World): Generator<string> {
     const requests = exportsOf(world).filter(({ sync }) => sync === index)
     const billed = requests.reduce((sum, one) => sum + one.billed, 0)
     const dearest = Math.max(1, ...requests.map(one => one.dearest))
-    // At most one page of five, or one conversation in each loop, was dearer than anything seen.
+    // At most one page of five, or one conversation in each loop, cost more than any before.
     if (billed > limit + 5 * dearest) yield `sync ${index} billed ${billed} sessions with a limit of ${limit}`
   }
 }

@@ -1,11 +1,11 @@
-// Tells what a history's vendor had, what arrived of it, and what is missing: the ground of the invariants.
+// Lists the vendor's conversations of a history, those that arrived, and those that are missing, for the invariants.
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { BehaviourKind } from './behaviours.ts'
 import { exportsOf, type SyncOutcome, type World } from './history.ts'
 import type { Served } from './model-transport.ts'
 import { billOf, type Conversation } from './vendor-model.ts'
 
-/** Everything older has settled: the mirror's lag and the setting that waits for it, with a margin, and the time between two polls. */
+/** Returns the age at which everything has settled: the mirror's lag, the setting for it, a margin, and the time between polls. */
 const settleMs = ({ vendor, history }: World): number =>
   5 * MINUTE + (history.agents.length / (0.8 * vendor.options.requestsPerHour)) * HOUR
 
@@ -13,7 +13,7 @@ export const keyOf = (agentId: string, id: string): string => JSON.stringify([ag
 
 const known = new WeakMap<World, Map<string, number>>()
 
-/** When each conversation arrived first in a complete, readable answer, by the true clock. Of a world whose history is over. */
+/** Returns when each conversation first arrived in a complete, readable answer, by the true clock. The history must be over. */
 function firstReceived(world: World): Map<string, number> {
   const first = known.get(world) ?? new Map<string, number>()
   if (known.has(world)) return first
@@ -26,7 +26,7 @@ function firstReceived(world: World): Map<string, number> {
   return first
 }
 
-/** From when on conversations of each agent are new; what the first sync finds that gets an answer about it is history. */
+/** Returns the start of the first sync that got an answer about an agent: only later conversations of it are new. */
 export function newFromMs(world: World): (agentId: string) => number {
   const from = new Map<string, number>()
   for (const { agentId, sync, received, isProbe } of exportsOf(world))
@@ -34,7 +34,7 @@ export function newFromMs(world: World): (agentId: string) => number {
   return agentId => from.get(agentId) ?? Number.POSITIVE_INFINITY
 }
 
-/** Conversations that an export at `atMs` could return and that had settled, unless their `ts` moves until `byMs`. */
+/** Returns conversations that an export at `atMs` could return and that had settled, unless their `ts` moves until `byMs`. */
 export function settledAt(world: World, atMs: number, byMs = atMs): Conversation[] {
   const { ts, conversations } = world.vendor.options
   const settledMs = atMs - settleMs(world)
@@ -45,7 +45,7 @@ export function settledAt(world: World, atMs: number, byMs = atMs): Conversation
   })
 }
 
-/** Settled conversations that the tables lack `byMs`, although they were there from the sync's beginning on. */
+/** Returns settled conversations that the tables lack at `byMs`, although they existed from the sync's start. */
 export function missingAfter(world: World, { beganMs, endedMs }: SyncOutcome, byMs = endedMs): Conversation[] {
   const first = firstReceived(world)
   return settledAt(world, beganMs, byMs).filter(
@@ -66,7 +66,7 @@ export function answersKept(world: World, sync: SyncOutcome): Served[] {
   return sync.isKilled || sync.isRunaway ? answered.slice(0, -4) : answered
 }
 
-/** Behaviours that changed an answer about the agent, or any answer without an agent. */
+/** Returns the behaviours that changed an answer about the agent, or any answer without an agent. */
 export function behavedBadly(world: World, agentId: string | null = null): Set<BehaviourKind> {
   const touched = world.transport.log.filter(
     one => agentId === null || one.kind === 'agents' || one.agentId === agentId,
@@ -74,7 +74,7 @@ export function behavedBadly(world: World, agentId: string | null = null): Set<B
   return new Set(touched.flatMap(({ spoilt }) => spoilt))
 }
 
-/** Sessions that new conversations will need until the period ends, with a margin: history may have to wait for them. */
+/** Returns the sessions that new conversations will need until the period ends, with a margin: history may have to wait for them. */
 function neededForNew({ vendor, history }: World, atMs: number): number {
   const { periodDays, includedSessions } = vendor.options
   const rates = history.agents.map(({ perDay, history: old, historyDays, goesOn }) => {
@@ -84,14 +84,14 @@ function neededForNew({ vendor, history }: World, atMs: number): number {
   const perDay = rates.reduce((sum, rate) => sum + rate, 0)
   // Few conversations say little about a rate.
   const margin = 1.2 * (1 + 2 / Math.sqrt(Math.max(1, vendor.options.conversations.length)))
-  // Nobody knows when the first period began.
+  // The start of the first period is unknown.
   const sinceMs = Math.max(vendor.period(atMs).sinceMs, vendor.options.startMs)
   const daysLeft = (sinceMs - atMs) / DAY + Math.max(31, periodDays)
   const { headReserve } = history
   return headReserve === undefined ? margin * perDay * daysLeft : headReserve * includedSessions
 }
 
-/** True where the quota leaves enough for these conversations. `isNew`: they come before all others. */
+/** True if the quota leaves enough for these conversations. `isNew`: they come before all others. */
 export function isAffordable(
   world: World,
   conversations: readonly Conversation[],

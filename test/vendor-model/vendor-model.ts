@@ -6,13 +6,13 @@ export interface Conversation {
   id: string
   agentId: string
   createdMs: number
-  /** When each session began, ascending; each holds human messages, and bills from then on. The first is at `humanMs` or later. */
+  /** Start times of the sessions, ascending. Each has human messages and bills from then on; the first is at `humanMs` or later. */
   sessionsMs: readonly number[]
-  /** When a person wrote first; infinite: never. Before, the conversation is skipped. */
+  /** Time when a person first wrote; infinite if never. Before that, the conversation is skipped. */
   humanMs: number
-  /** When it enters the mirror that the export reads. */
+  /** Time when it enters the mirror that the export reads. */
   mirroredMs: number
-  /** When the vendor deletes it; infinite: never. */
+  /** Time when the vendor deletes it; infinite if never. */
   goneMs: number
 }
 
@@ -22,13 +22,13 @@ export interface VendorOptions {
   conversations: readonly Conversation[]
   includedSessions: number
   requestsPerHour: number
-  /** Length of a billing period, and how long before `startMs` the running one began. */
+  /** Length of a billing period, and the time before `startMs` at which the current one began. */
   periodDays: number
   periodAgeDays: number
   /** The meaning of `ts`, and its unit in records and comparisons: the document leaves both open. */
   ts: 'created' | 'activity'
   unit: 'ms' | 's'
-  /** Sessions that other users of the workspace have spent of the first period. */
+  /** Sessions of the first period that other users of the workspace have spent. */
   usedElsewhere: number
 }
 
@@ -38,7 +38,7 @@ export interface ExportQuery {
   toMs: number
   limit: number
   cursor: string | null
-  /** Null: paginated mode. */
+  /** Requested ids; null for paginated mode. */
   ids: readonly string[] | null
 }
 
@@ -64,13 +64,13 @@ const sessionsBy = ({ sessionsMs }: Conversation, atMs: number): number =>
 /** Returns the sessions that an export of the conversation bills at that time. */
 export const billOf = (conversation: Conversation, atMs: number): number => Math.max(1, sessionsBy(conversation, atMs))
 
-/** The same for equal content of the record. */
+/** Returns the same version for equal content of the record. */
 export const versionOf = sessionsBy
 
 export const lastActivityMs = (conversation: Conversation, atMs: number): number =>
   conversation.sessionsMs.findLast(begunMs => begunMs <= atMs) ?? conversation.createdMs
 
-/** Microseconds, milliseconds and seconds are told apart by their magnitude; below 1e11 are seconds. */
+/** Converts to ms by magnitude: times below 1e11 are seconds. */
 const inMs = (time: number): number => (time < 1e11 ? time * 1_000 : time)
 
 export class VendorModel {
@@ -92,12 +92,12 @@ export class VendorModel {
     return this.byAgent.has(agentId)
   }
 
-  /** The `ts` of a conversation, ms. */
+  /** Returns the `ts` of a conversation, ms. */
   tsMs(conversation: Conversation, atMs: number): number {
     return this.options.ts === 'created' ? conversation.createdMs : lastActivityMs(conversation, atMs)
   }
 
-  /** The conversations that the mirror holds, skipped ones included. */
+  /** Returns the conversations in the mirror, including skipped ones. */
   mirrored(agentId: string, atMs: number): Conversation[] {
     return (this.byAgent.get(agentId) ?? []).filter(({ mirroredMs, goneMs }) => mirroredMs <= atMs && atMs < goneMs)
   }
@@ -108,7 +108,7 @@ export class VendorModel {
     if (conversation) conversation.goneMs = Math.min(conversation.goneMs, atMs)
   }
 
-  /** Selects a page as documented. `atMs`: the state of the mirror. `shift`: by how many conversations every page but the first is off. */
+  /** Selects a page as documented. `atMs`: state of the mirror. `shift`: conversations by which each page but the first is off. */
   select(agentId: string, query: ExportQuery, atMs: number, shift = 0): ModelPage {
     const scanned = query.ids ? this.byIds(agentId, query.ids, atMs) : this.inRange(agentId, query, atMs)
     const position = query.ids ? 0 : this.positionOf(scanned, query, atMs)
@@ -124,7 +124,7 @@ export class VendorModel {
     }
   }
 
-  /** The record of a conversation (section 2.10), as small as possible. */
+  /** Returns the record of a conversation (section 2.10), as small as possible. */
   record(conversation: Conversation, atMs: number): Record<string, unknown> {
     const time = (ms: number) => (this.options.unit === 's' ? Math.floor(ms / 1_000) : ms)
     const lastMs = lastActivityMs(conversation, atMs)
@@ -173,7 +173,7 @@ export class VendorModel {
     }
   }
 
-  /** Requests left of the rolling hour. */
+  /** Returns the requests left in the rolling hour. */
   remainingHour(atMs: number): number {
     this.counted = this.counted.filter(countedMs => countedMs > atMs - HOUR)
     return this.options.requestsPerHour - this.counted.length
@@ -204,8 +204,8 @@ export class VendorModel {
   }
 
   /**
-   * Where the page after the cursor begins. `k.TS.ID` names the last conversation of the page before, `o.N` is an offset. What follows a `~`
-   * only makes the cursor differ from others.
+   * Returns the start of the page after the cursor. `k.TS.ID` names the last conversation of the previous page, `o.N`
+   * is an offset. The part after a `~` only makes the cursor unique.
    */
   private positionOf(sorted: readonly Conversation[], { cursor, sort }: ExportQuery, atMs: number): number {
     const [kind, ts, ...id] = (cursor ?? '').split('~')[0]!.split('.')

@@ -1,6 +1,6 @@
-// Histories as in history.test.ts, with DuckDB: sync by sync, their pages land in a folder and are loaded into a warehouse. It must then say what
-// the facts in memory say, on which all other histories rely. A seed that fails is run alone with
-// HISTORY_SEED=… HISTORY_ROUNDS=1.
+// Runs histories as in history.test.ts, with DuckDB: their pages land in a folder and are loaded into a warehouse, sync
+// by sync. The warehouse must then give the same facts as the memory, on which all other histories rely. A seed that
+// fails is run alone with HISTORY_SEED=… HISTORY_ROUNDS=1.
 import { expect, it } from 'vitest'
 import { quoteText } from '../../src/catalog/layout.ts'
 import { endOf } from '../../src/core/run-record.ts'
@@ -21,7 +21,7 @@ import { MemoryWarehouse } from './memory-warehouse.ts'
 
 const app = temporaryWarehouse()
 
-/** Holds what is seldom drawn: agents that are refused, gone or stuck, a page that fails each time, a full export and a refresh. */
+/** A history with rare cases: agents that are refused, gone or stuck, a page that always fails, a full export and a refresh. */
 const SELDOM: History = {
   seed: 1,
   agents: ['kept', 'left', 'gone', 'stuck'].map(id => ({ id, history: 30, historyDays: 9, perDay: 2, goesOn: 1 })),
@@ -57,7 +57,7 @@ function histories(): History[] {
 const storedIn = ({ conversations }: MemoryWarehouse) =>
   [...conversations.values()].map(({ seen: _, modifiedMs: __, ...row }) => row)
 
-/** Returns a workspace of the warehouse and a warehouse in memory, into which the same is loaded. */
+/** Opens a workspace of the warehouse and a warehouse in memory, into which the same pages are loaded. */
 function openBoth() {
   const { id: workspaceId, landing, context } = app.workspace()
   const { warehouse } = app
@@ -112,9 +112,9 @@ it('a warehouse with the pages of a history says what the facts in memory say', 
         if (isTelling(actual)) telling.add(name)
       }
     }
-    // The history itself loaded its pages in other portions.
+    // The history itself loaded its pages in other batches.
     expect(comparable('stored', storedIn(warehouse))).toEqual(comparable('stored', await ofMemory.stored()))
   }
-  // Answers that were always empty would show nothing. Single seeds may leave some empty.
+  // Answers that are always empty would prove nothing. Single seeds may leave some empty.
   if (!IS_CHOSEN) expect([...telling].sort()).toEqual(Object.keys(QUESTIONS).sort())
 })

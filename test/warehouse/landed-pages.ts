@@ -142,7 +142,7 @@ export interface AgentsPage {
   agents: unknown[]
   starredAgents?: unknown[]
   starredIds?: string[]
-  /** The JSON of one more agent. */
+  /** JSON of one more agent. */
   text?: string
   sentAtMs?: number
   lastPage?: boolean

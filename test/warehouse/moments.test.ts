@@ -1,4 +1,4 @@
-// Times as texts: inspection and SQL parse them by one rule. The corpus has them in every field (`moments`,
+// Times as texts: inspection and SQL parse them by the same rule. The corpus has them in every field (`moments`,
 // `times-that-cannot-be-read`).
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

@@ -12,7 +12,7 @@ function shown(row: Row, json: ReadonlySet<string>): Row {
   return Object.fromEntries(kept.map(([name, value]) => [name, json.has(name) ? JSON.parse(value as string) : value]))
 }
 
-/** Tables that hold rows, each with its rows in an order that depends only on their values. */
+/** Returns tables that have rows, each with its rows in an order that depends only on their values. */
 export async function recordRows(workspace: Workspace): Promise<Record<string, Row[]>> {
   const found: Record<string, Row[]> = {}
   for (const table of TABLES) {

@@ -1,4 +1,4 @@
-// A real warehouse and landing in a temporary folder, removed after the test file. Tests that must not see each other's rows use
+// A real warehouse and landing in a temporary folder, removed after the test file. Tests that need isolated rows use
 // separate workspaces: opening a warehouse costs more than loading into it.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ export const SMALL = { memoryLimit: '1GB', threads: 1 }
 
 export const MIRROR_LAG_MS = 2 * MINUTE
 
-/** The current time of every load. */
+/** Current time of every load. */
 export const LOADED_AT_MS = Date.UTC(2026, 10, 20, 12)
 
 export interface Workspace {
@@ -25,14 +25,14 @@ export interface Workspace {
   landing: Landing
   context: LoadContext
   load(...pages: LoadablePage[]): Promise<LoadResult>
-  /** Rows of this workspace, without `workspace_id`; `what` is the SELECT list. */
+  /** Returns rows of this workspace, without `workspace_id`; `what` is the SELECT list. */
   rows(table: string, what?: string): Promise<Row[]>
 }
 
 export interface TemporaryWarehouse {
   home: string
   warehouse: Warehouse
-  /** A workspace that no other test uses. */
+  /** Returns a workspace that no other test uses. */
   workspace(options?: { timeZone?: string }): Workspace
 }
 
@@ -67,7 +67,7 @@ export function workspaceIn({ home, warehouse, id, timeZone }: WorkspacePlace): 
   }
 }
 
-/** To be called at the top level of a test file. */
+/** Opens a warehouse. Call it at the top level of a test file. */
 export function temporaryWarehouse(): TemporaryWarehouse {
   let home: string
   let warehouse: Warehouse

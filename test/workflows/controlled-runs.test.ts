@@ -1,4 +1,4 @@
-// Limits of one run, the concurrency of its windows, and what a host may do with it: pause, raise limits, hand over.
+// Limits of one run, the concurrency of its windows, and how a host may control it: pause, raise limits, hand over.
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../workflows/run.ts'
 import { continueSync, planSync } from '../../workflows/sync.ts'

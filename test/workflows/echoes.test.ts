@@ -30,7 +30,7 @@ const DUMP = `GET /export\nmarker: kept\nauthorization: Bearer ${TOKEN}\nother: 
 interface Echo {
   headers?: Record<string, string>
   body: Buffer
-  /** The answer is a normal page with the fields of `body` added, not `body` alone. */
+  /** True if the answer is a normal page with the fields of `body` added, not `body` alone. */
   isPage?: true
 }
 

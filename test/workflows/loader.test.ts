@@ -6,7 +6,7 @@ import { syncWorkspace } from '../../workflows/sync.ts'
 import { openSync } from '../vendor-model/model-process.ts'
 import { agent, type Scenario, scenario } from '../vendor-model/scenario.ts'
 
-/** Runs a sync. @returns its report, and what its steps did, in order */
+/** Runs a sync. @returns its report and the actions of its steps, in order */
 async function noted({ world }: Scenario) {
   const { steps, host, request } = openSync(world, { sync: {} })
   const done: ('fetched' | 'loaded')[] = []

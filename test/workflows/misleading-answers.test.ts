@@ -1,5 +1,5 @@
-// Answers that would hide conversations or cost sessions without end: refused cursors, other queries, refusals, wrong clocks; and pages that
-// were lost after they had landed. What else a vendor may do is in test/vendor-model.
+// Answers that would hide conversations or cost sessions without end: refused cursors, other queries, refusals, wrong
+// clocks; and pages that were lost after they had landed. test/vendor-model covers other misbehaviour.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'

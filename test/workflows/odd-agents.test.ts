@@ -29,7 +29,7 @@ const ODD = [
 ]
 const NOTHING = { success: true, mode: 'paginated', data: [], hasMore: false, nextCursor: null, scannedConvoCount: 0 }
 
-/** A proxy that adds agents with these ids to the listing; they have no conversations. */
+/** Opens a proxy that adds agents with these ids to the listing; they have no conversations. */
 const listingAlso =
   (ids: readonly unknown[]) =>
   async ({ url, world }: Sandbox) => {
@@ -81,7 +81,7 @@ it('agents whose ids cannot be part of a URL are reported and block no other age
   expect(new Set(folders.map(({ folder }) => folder.toLowerCase())).size).toBe(ODD.length + 2)
 
   const nowMs = clock.now()
-  // Agents that no list names, but for those whose ids cannot be requested.
+  // Agents that no list names, except those whose ids cannot be requested.
   const ids = [...UNUSABLE, ...ODD.map(id => `${id}~`), '']
   const events = ids.flatMap(id => {
     const light = { ID: id, ts: nowMs, handoffHistory: [{ organizationId: id, teamIds: [id] }] }

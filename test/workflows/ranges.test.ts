@@ -1,10 +1,10 @@
-// Which conversations a sync exports: new ones, a time range, one agent, chosen ids, those of one moment, of a late mirror, of agents that go.
+// Which conversations a sync exports: new ones, a time range, one agent, chosen ids, those of one time or of a late mirror.
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { START_MS } from '../vendor-model/history.ts'
 import { agent, type Scenario, scenario } from '../vendor-model/scenario.ts'
 
-/** Conversations that arrived in any answer, repetitions included. */
+/** Returns the number of conversations in all answers, repetitions included. */
 const received = (given: Scenario): number =>
   given.requests().reduce((sum, one) => sum + (one.received?.length ?? 0), 0)
 const createdMs = ({ world }: Scenario, key: string): number =>

@@ -1,4 +1,4 @@
-// The hourly rate limit, used up by the sync itself or by another client, and an unreachable vendor.
+// The hourly rate limit, when the sync itself or another client uses it up, and an unreachable vendor.
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../src/core/time.ts'
 import { START_MS } from '../vendor-model/history.ts'

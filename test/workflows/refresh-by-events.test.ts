@@ -171,7 +171,7 @@ it('refreshes without a new message are made and measured; once fifty have found
   const { clock } = simulated
   const measured = () =>
     measuredRefreshes(simulated.app.warehouse.writer, WORKSPACE, { nowMs: clock.now(), quietMs: DAY })
-  /** Conversations that changed without a new message and were not exported again. */
+  /** Returns conversations that changed without a new message and were not exported again. */
   const left = () =>
     dirtyIds(simulated.app.warehouse.writer, WORKSPACE, {
       ...{ beforeMs: clock.now() - DAY, skipKnown: false, knownOneIn: 1, limit: 1_000 },

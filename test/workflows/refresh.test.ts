@@ -1,4 +1,4 @@
-// Exports more than once on purpose: ranges that hid conversations, named and recent conversations, and the weekly sample.
+// Deliberate repeated exports: ranges that hid conversations, named and recent conversations, and the weekly sample.
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { agent, type Scenario, scenario } from '../vendor-model/scenario.ts'

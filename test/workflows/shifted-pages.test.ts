@@ -1,4 +1,4 @@
-// Records that leave a window while it is read. Where cursors are offsets, the next page then begins too far on (ADR 6).
+// Records that leave a window while it is read. If cursors are offsets, the next page then begins too far on (ADR 6).
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
@@ -42,7 +42,7 @@ async function appOf(conversations: number, behaviours: Behaviour[], vendor: Ven
     settings: { maxPage: 100, rereadShare: 0.01, mirrorLagMs: 2 * MINUTE },
     through: sandbox => serve(world, sandbox, () => onNextPage.run(sandbox)),
   })
-  // Then all conversations have settled.
+  // After an hour, all conversations have settled.
   simulated.advance(HOUR)
   const billed = () => world.vendor.bills.reduce((sum, { sessions }) => sum + sessions, 0)
   const missing = async () => {
@@ -84,7 +84,7 @@ it('three records that leave a window before its second page hide three others o
   expect((await simulated.sync()).unverified).toBeUndefined()
   expect(await missing()).toEqual([])
   expect(await unverified(simulated)).toBe(0)
-  // The shift lies at one of four boundaries; each has the records of its two ends.
+  // The shift is at one of four boundaries; each has the records of its two ends.
   expect(billed() - before).toBeLessThanOrEqual(3 + 4 * 2)
   const count = await rereads(simulated)
   await simulated.replay()
@@ -96,7 +96,7 @@ it('three records that leave a window before its second page hide three others o
 
 it('a vendor whose `ts` is the last activity hides no conversation for good if others move while history is read', async () => {
   const { simulated, world, onNextPage, billed, missing } = await appOf(700, [OFFSETS], { ts: 'activity' })
-  // At each page, one of the newest conversations, which the first page has returned, goes on.
+  // At each page, one of the newest conversations continues, which the first page has returned.
   for (const [index, one] of world.vendor.options.conversations.slice(-6, -1).entries())
     one.sessionsMs = [...one.sessionsMs, START_MS + HOUR + 2_000 * (index + 1)]
   onNextPage.run = ({ clock }) => clock.advance(2_000)

@@ -1,4 +1,4 @@
-// A vendor with every fault of the sandbox, over HTTP into a warehouse, and with every hostile record. Random faults: test/vendor-model.
+// A vendor with every fault of the sandbox, over HTTP into a warehouse, and with every hostile record.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
@@ -17,7 +17,7 @@ import { simulatedApp } from './simulated/simulated-app.ts'
 import { readThrough, truthOf } from './simulated/truth.ts'
 import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
-/** Short, where a fault takes real time. */
+/** Parameters of faults that take real time, which are short here. */
 const PARAMS: Partial<Record<FaultName, number>> = { slow: 20, 'others-requests': 6 }
 const WORLD: Partial<SandboxOptions> = { conversations: 80, agents: 2 }
 const PAGES = { maxPage: 10 }
@@ -104,7 +104,7 @@ const HOSTILE_CASES: Record<HostileName, HostileCase> = {
 }
 
 const isAsLanded = (name: HostileName): boolean => HOSTILE_CASES[name].group === 'as landed'
-// A deeply nested record is stored as it landed, but quarantined where its page has to be coerced.
+// A deeply nested record is stored as it landed, but is quarantined if its page must be coerced.
 const hostileGroups = [
   { group: 'together', names: HOSTILE_NAMES.filter(name => name !== 'deep-nesting') },
   ...(isDeep ? [{ group: 'as landed', names: HOSTILE_NAMES.filter(isAsLanded) }] : []),

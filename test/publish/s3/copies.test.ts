@@ -1,4 +1,4 @@
-// Names of objects in S3, and what follows the commit of a publication: which copies are made, and which objects are removed or kept.
+// Names of objects in S3, and the steps after a publication's commit: which copies are made, and which objects are removed.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../src/core/time.ts'
@@ -68,13 +68,13 @@ describe('a manifest', () => {
 
 const NOW = Date.UTC(2026, 0, 3)
 
-/** A bucket of some partitions: what each object's copy is of. Runs publications as `parquet.ts` does, with a kill at any step. */
+/** A bucket of some partitions, and the source of each copy. Runs publications as `parquet.ts` does, with a kill at any step. */
 class Simulation {
   objects = new Map<string, number>()
   copies = new Map<string, string>()
   record: Copies = NO_COPIES
   manifest: Manifest | null = null
-  /** States by publication, and when each was replaced. */
+  /** States by publication, and the time when each was replaced. */
   earlier: { paths: string[]; replacedMs: number }[] = []
   nowMs = NOW
 
@@ -84,7 +84,7 @@ class Simulation {
     return [...objects, ...copies]
   }
 
-  /** `steps`: of the completion, before the kill. */
+  /** Completes the publication. `steps`: number of steps before the kill. */
   complete(hasCommitted: boolean, steps: number) {
     const { manifest, record: copies, nowMs } = this
     if (manifest === null) return
@@ -127,7 +127,7 @@ class Simulation {
     this.complete(true, steps - written.length)
   }
 
-  /** All objects of the current state exist, and those of the states before it for an hour. */
+  /** Expects that all objects of the current state exist, and those of each earlier state for an hour. */
   expectReadable() {
     const needed = [
       ...(this.manifest?.files ?? []).map(({ path }) => path),
@@ -136,7 +136,7 @@ class Simulation {
     expect(needed.filter(path => !this.objects.has(path))).toEqual([])
   }
 
-  /** After the next look, copies are those of the manifest, and nothing is left that no reader needs. */
+  /** Expects that after the next access the copies are those of the manifest, and that nothing is left that no reader needs. */
   expectTidy({ erased }: { erased: boolean }) {
     this.open()
     const { files } = this.manifest!

@@ -8,7 +8,7 @@ import { connectClient, type TemporalPlace } from '../../../src/run/temporal/cli
 import { namespaceOf, type TemporalVerdict } from '../../temporal-command.ts'
 
 export interface Temporal {
-  /** Path of the Temporal CLI, for tests that kill or configure a server of their own. */
+  /** Path of the Temporal CLI, for tests that kill or configure a separate server. */
   command: string
   /** Address of the shared server, and the namespace of the test file. */
   place: TemporalPlace
@@ -16,7 +16,7 @@ export interface Temporal {
   env: { TEMPORAL_ADDRESS: string; TEMPORAL_NAMESPACE: string }
 }
 
-/** How long to wait for the server: longer than a build of the Temporal CLI takes. */
+/** Time to wait for the server: longer than a build of the Temporal CLI takes. */
 const PATIENCE_MS = 900_000
 
 async function verdict(): Promise<TemporalVerdict> {

@@ -31,7 +31,7 @@ const sentAt = (minute: number) => ({ sentAtMs: SENT_AT_MS + minute * MINUTE })
 
 type Change = (workspace: Workspace) => Promise<unknown>
 
-/** A page that was requested by ids; the missing ones are gone, since they were not scanned. */
+/** Lands a page requested by ids; the missing ones are gone, since they were not scanned. */
 const exported =
   (minute: number, records: object[], missing: string[] = []): Change =>
   async ({ landing, load }) => {
@@ -67,7 +67,7 @@ const events =
   workspace =>
     applyTo(workspace, ...all)
 
-/** One change for each way in which a published row changes. */
+/** One change for each way in which a published row may change. */
 const KINDS: Record<string, Change> = {
   'a new record': exported(2, [conversation('c3', 1, null)]),
   'a record of another month': exported(3, [conversation('c0', 3, 2)]),
@@ -122,7 +122,7 @@ it('a copy equals the live tables after every kind of change, by key and by part
     await change(workspace)
   for (const copy of copies) await copy.apply()
   let before = await copies[0]!.sums()
-  // Usually several kinds at once: comparing all tables takes most of the time.
+  // By default several kinds at once: comparing all tables takes most of the time.
   const kinds = Object.keys(KINDS)
   const atOnce = isDeep ? 1 : 6
   for (let first = 0; first < kinds.length; first += atOnce) {

@@ -8,7 +8,7 @@ import type { Warehouse } from '../../../src/warehouse/open.ts'
 export interface Copy {
   /** Applies the changes, or fills the copy if the log asks for it. */
   apply(): Promise<void>
-  /** The number and hashes of each table's rows, in the copy or in the live tables. */
+  /** Returns the number and hashes of each table's rows, in the copy or in the live tables. */
   sums(of?: 'copy' | 'live'): Promise<Record<string, string>>
   close(): Promise<void>
 }
@@ -17,7 +17,7 @@ const tablesOf = ({ table, children }: PublishedTable): string[] => [table, ...c
 
 const keyNames = ({ key }: PublishedTable): string => key.map(({ name }) => name).join(', ')
 
-/** Opens an empty copy in memory, on a connection of its own, which reads the log and the rows in one transaction. */
+/** Opens an empty copy in memory, on a separate connection that reads the log and the rows in one transaction. */
 export async function openCopy(warehouse: Warehouse, name: string, by: 'key' | 'partition'): Promise<Copy> {
   const connection = await warehouse.instance.connect()
   const run = (sql: string) => connection.run(sql)
@@ -56,7 +56,7 @@ const readerOf = (connection: DuckDBConnection) => ({
     (await connection.runAndReadAll(sql, params)).getRowObjectsJson() as unknown as R[],
 })
 
-/** Number and hashes of each table's rows: EXCEPT ALL over all tables took seconds to plan. */
+/** Returns the number and hashes of each table's rows. EXCEPT ALL over all tables took seconds to plan. */
 async function sumsOf(connection: DuckDBConnection, schema: string): Promise<Record<string, string>> {
   const sums = PUBLISHED_TABLES.flatMap(tablesOf).map(
     table =>
@@ -80,7 +80,7 @@ async function replaceKeys(run: Run, copy: string, published: PublishedTable, ch
   }
 }
 
-/** Replaces the partitions that changed rows belonged to before, and belong to now. */
+/** Replaces the partitions that changed rows belonged to before and belong to now. */
 async function replacePartitions(run: Run, copy: string, published: PublishedTable, changes: Changes): Promise<void> {
   const { table, children } = published
   const columns = keyNames(published)

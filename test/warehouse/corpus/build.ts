@@ -57,7 +57,7 @@ function eventOf(step: EventStep, workspaceId: string): SpoolEvent {
   return { ...event, payload: Buffer.from(step.text.replaceAll('\n', '')) }
 }
 
-/** Receives events in their order, and applies them. */
+/** Receives events in order, and applies them. */
 async function receive(home: string, { id, context }: Workspace, steps: readonly EventStep[]): Promise<void> {
   const spool = openSpool({ home, now: () => LOADED_AT_MS })
   for (const step of steps) await spool.append(eventOf(step, id))
@@ -65,7 +65,7 @@ async function receive(home: string, { id, context }: Workspace, steps: readonly
   await spoolSteps({ ...context, home }).drain({ workspaceId: id })
 }
 
-/** Loads pages that follow each other at once, and so events, up to a step that says `load`. */
+/** Loads consecutive pages at once, and likewise events, up to a step with `load`. */
 async function follow(home: string, workspace: Workspace, steps: readonly Step[]): Promise<void> {
   let pages: LoadablePage[] = []
   let events: EventStep[] = []

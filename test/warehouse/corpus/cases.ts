@@ -1,6 +1,6 @@
-// The cases of the corpus. `NAME.records.json` is one page of conversations, as text, because some cases hold what no JavaScript value can: digits
-// of large numbers, a duplicate key. `NAME.case.yaml` is a workspace: what lands and arrives in it, in this order. `NAME.rows.json` has the
-// expected rows.
+// The cases of the corpus. `NAME.records.json` is one page of conversations, as text, because some cases contain what
+// no JavaScript value can: digits of large numbers, a duplicate key. `NAME.case.yaml` is a workspace: the pages and
+// events that arrive in it, in order. `NAME.rows.json` has the expected rows.
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parse } from 'yaml'
@@ -11,9 +11,9 @@ import type { AgentsPage, ConversationPage } from '../landed-pages.ts'
 export const FOLDER = join(import.meta.dirname, 'cases')
 
 /**
- * Lands or arrives at once. `at`: time of the request, server's clock, or of the receipt. `text`: JSON of one more agent,
- * or of the page or event, where digits and duplicate keys count. `load`: it is loaded before the next step, even if that
- * is of the same kind.
+ * A page that lands or an event that arrives. `at`: time of the request, server's clock, or of the receipt. `text`:
+ * JSON of one more agent, or of the page or event, where digits and duplicate keys count. `load`: it is loaded before
+ * the next step, even if that is of the same kind.
  */
 export type Step = { at?: string; load?: true } & (
   | ({
@@ -31,7 +31,7 @@ export type Step = { at?: string; load?: true } & (
   | { event: string; text: string }
 )
 
-/** A case that has a workspace of its own, named after it. */
+/** A case with a separate workspace, named after it. */
 export interface WorkspaceCase {
   timeZone?: string
   /** Business hours and service levels; default: none. */
@@ -44,7 +44,7 @@ export interface WorkspaceCase {
 const named = (ending: string): string[] =>
   readdirSync(FOLDER).flatMap(name => (name.endsWith(ending) ? [basename(name, ending)] : []))
 
-/** Cases of one page. They share the workspace `records`, each as an agent of its name. */
+/** Cases of one page. They share the workspace `records`; each is an agent with the case's name. */
 export const RECORDS = named('.records.json')
 
 export const RECORDS_WORKSPACE = 'records'

@@ -10,7 +10,7 @@ const app = corpusWarehouse()
 
 type Tables = Record<string, readonly Row[]>
 
-/** Compares with the case's file, which has a line for each row. */
+/** Compares the tables with the case's file, which has a line for each row. */
 const expectRows = (name: string, tables: Tables): Promise<void> => {
   const texts = Object.entries(tables).map(
     ([table, rows]) => `${JSON.stringify(table)}: [\n${rows.map(row => `  ${JSON.stringify(row)}`).join(',\n')}\n]`,

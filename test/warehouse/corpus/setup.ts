@@ -6,7 +6,7 @@ import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of the corpus template. */
+    /** Folder of the corpus template. */
     corpus: string
   }
 }

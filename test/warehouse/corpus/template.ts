@@ -44,11 +44,11 @@ export async function corpusHome(): Promise<string> {
 }
 
 export interface CorpusWarehouse extends TemporaryWarehouse {
-  /** The workspace of a case. */
+  /** Returns the workspace of a case. */
   corpus(id: string): Workspace
 }
 
-/** Opens a copy of the corpus for the tests of a file. To be called at its top level. */
+/** Opens a copy of the corpus for the tests of a file. Call it at the top level of the file. */
 export function corpusWarehouse(): CorpusWarehouse {
   let home: string
   let warehouse: Warehouse

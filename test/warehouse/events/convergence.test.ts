@@ -1,5 +1,5 @@
-// Exports and events yield the same tables whether they arrive in any order with repetitions, or in order and once. Cases of the corpus show the
-// same in each run: `changes-arriving-backwards`, `converging`, `patches-in-any-order`.
+// Exports and events yield the same tables whether they arrive in any order with repetitions, or in order and once.
+// Cases of the corpus test the same in each run: `changes-arriving-backwards`, `converging`, `patches-in-any-order`.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { MINUTE } from '../../../src/core/time.ts'
@@ -18,12 +18,12 @@ const KEYS = ['state', 'tags', 'unheard', 'userPlatform'] as const
 interface Message {
   by: 'export' | 'update' | 'message'
   version: number
-  /** The fields that an update carries. */
+  /** Fields that an update contains. */
   keys: readonly string[]
   turns: boolean
   channel: boolean
   hasModified: boolean
-  /** How late it arrives. */
+  /** Delay of its arrival. */
   lateMs: number
 }
 
@@ -78,7 +78,7 @@ interface Delivery extends Message {
   place: number
 }
 
-/** Delivers six at a time: loads the exports among them as pages of one load, then applies the events. */
+/** Delivers six messages at a time: loads the exports among them as pages of one load, then applies the events. */
 async function deliver(workspace: Workspace, deliveries: readonly Delivery[]): Promise<void> {
   for (let first = 0; first < deliveries.length; first += 6) {
     const batch = deliveries.slice(first, first + 6)
@@ -114,8 +114,8 @@ const histories = fc.array(
 )
 
 /**
- * Exports with `lastModified` are ordered by it, and all others by when they were sent. Where an older state is exported after a newer one,
- * these two orders contradict each other, so a history with both kinds has no late exports.
+ * Exports with `lastModified` are ordered by it, all others by the time when they were sent. If an older state is
+ * exported after a newer one, these two orders contradict each other, so a history with both kinds has no late exports.
  */
 const inOneOrder = (history: readonly Message[]): readonly Message[] => {
   const isMixed = new Set(history.filter(({ by }) => by === 'export').map(({ hasModified }) => hasModified)).size > 1

@@ -127,7 +127,7 @@ describe('a landed file that cannot be read', () => {
     const intact = await bytesOf(landed)
     const begin = intact.length - landed.head.packed!.bytes
     const sent = unpacked(intact.subarray(begin))
-    // With any of these bits flipped, the page decompresses to the same record with another summary, which DuckDB would load.
+    // If any of these bits is flipped, the page decompresses to the same record with another summary, which DuckDB would load.
     const unnoticed = Array.from({ length: landed.head.packed!.bytes * 8 }, (_, at) => begin * 8 + at).filter(bit => {
       const body = unpacked(flipped(intact, bit).subarray(begin))
       return body !== sent && /^{"success":true,"data":\[{"ID":"c1","summary":"[\w ]{48}"}]}$/.test(body ?? '')

@@ -11,7 +11,7 @@ const app = temporaryWarehouse()
 
 afterEach(() => removeConsumer(app.warehouse.writer, 'a'))
 
-/** Fills every table that can hold something of a conversation. */
+/** Fills every table that can contain data of a conversation. */
 async function fill(workspace: Workspace, id: string): Promise<void> {
   const ts = Date.UTC(2026, 3, 1)
   const records = [{ ID: id, ts, tags: ['a'], lastModified: SENT_AT_MS - 1 }]
@@ -34,7 +34,7 @@ async function fill(workspace: Workspace, id: string): Promise<void> {
   )
 }
 
-/** Quarantines an event of each conversation, by a table that cannot take it. */
+/** Quarantines an event of each conversation, with a table that cannot store it. */
 async function quarantine(workspace: Workspace, ids: readonly string[]): Promise<void> {
   const { writer } = app.warehouse
   const column = 'ALTER TABLE bug_reports ALTER COLUMN bug_description TYPE'
@@ -47,7 +47,7 @@ async function quarantine(workspace: Workspace, ids: readonly string[]): Promise
   }
 }
 
-/** Tables with a row that names one of the ids, or that belongs to an event that does, with the number of rows. */
+/** Returns tables with a row that names one of the ids, or that belongs to an event that does, with the number of rows. */
 async function rowsOf(workspace: Workspace, id: string): Promise<Record<string, number>> {
   const { writer } = app.warehouse
   const columns = await writer.rows<{ name: string; found: string }>(

@@ -88,7 +88,7 @@ describe('an event that was quarantined', () => {
       messageContent: 'hi',
     })
     await applyTo(workspace, event)
-    // As if everything but the event itself had been rejected.
+    // Simulates that everything except the event itself had been rejected.
     const here = `workspace_id = '${workspace.id}'`
     for (const table of ['messages_received', 'conversations']) await writer.run(`DELETE FROM ${table} WHERE ${here}`)
     const file = `${event.file}#${event.id}`

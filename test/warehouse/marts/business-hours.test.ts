@@ -1,5 +1,5 @@
-// Business time and deadlines of fct_responses equal those that a walk over each minute finds, also where the clocks
-// change. Cases of the corpus show the same in each run: `service-levels`, `business-hours-across-clocks`.
+// Business time and deadlines of fct_responses equal those of a walk over each minute, even if the clocks change. Cases
+// of the corpus test the same in each run: `service-levels`, `business-hours-across-clocks`.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { BusinessHours } from '../../../src/core/response-rules.ts'
@@ -12,7 +12,7 @@ import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
 
-/** Zones with a change of their clocks within a week of the day: by an hour, by half an hour, at midnight, by a whole day, or not at all. */
+/** Zones whose clocks change within a week of the day: by an hour, by half an hour, at midnight, by a whole day, or not at all. */
 const ZONES = [
   ['Europe/Berlin', '2026-03-29'],
   ['Europe/Berlin', '2026-10-25'],
@@ -45,7 +45,7 @@ function offsets(zone: string): (atMs: number) => number {
   }
 }
 
-/** True where the wall clock shows business hours in the minute that begins then. */
+/** True if the wall clock shows business hours in the minute that begins then. */
 function isOpen({ hours, holidays }: BusinessHours, offsetAt: (atMs: number) => number) {
   return (atMs: number): boolean => {
     const wall = new Date(atMs + offsetAt(atMs))

@@ -29,7 +29,7 @@ describe('the header of a mart', () => {
     if (month !== null) expect(byName.get(month)!.sqlType).toBe('DATE')
     expect(['conversations', 'groups', 'whole']).toContain(refresh)
     if (refresh !== 'groups') return expect(groups).toEqual(grain)
-    // The log of such a mart names no row, so that it could not name the partition that a row was in.
+    // The log of such a mart names no rows, so it could not name the partition of a row.
     if (month !== null) expect(publishedBy).toContain(month)
     // Two texts may have the same hash: with a hashed key, a target would write all rows with each publication.
     for (const key of publishedBy) expect(byName.get(key)!.pii, key).toBe('none')

@@ -1,4 +1,4 @@
-// Marts that follow what the corpus has no case for: long lists, metrics that come and go, other names, other service levels, counts at the limit.
+// Changes of marts for which the corpus has no case: long lists, metrics that come and go, other names, other service levels, counts at the limit.
 import { beforeAll, expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../../src/core/time.ts'
 import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
@@ -15,7 +15,7 @@ const one = (ID: string, more: object) => ({
   ...more,
 })
 
-/** Changes and what marts have of them. All are at work at the same time: each `yield` waits for a refresh, which takes as long as for one. */
+/** Changes and their effects in marts. All scenarios run at once: each `yield` waits for a refresh, which takes as long as for one. */
 const SCENARIOS: Record<string, () => AsyncGenerator<void>> = {
   'lists of tags and values are bounded: the rest is one row': async function* () {
     const { landing, load, rows } = app.workspace()
@@ -32,7 +32,7 @@ const SCENARIOS: Record<string, () => AsyncGenerator<void>> = {
         `count(*)::INTEGER AS n, max(${rank}) AS last, sum(${counted})::INTEGER AS all_rows,
          min(${text}) AS first, max(${text}) AS highest, sum(${counted}) FILTER (is_rest)::INTEGER AS rest`,
       )
-    // Number 002 is there three times.
+    // Number 002 occurs three times.
     const texts = (prefix: string, highest: string) => ({
       ...{ first: `${prefix}002`, highest: `${prefix}${highest}`, all_rows: 130 },
     })
@@ -111,7 +111,7 @@ const SCENARIOS: Record<string, () => AsyncGenerator<void>> = {
   },
   'a sum of counts ends at the limit of BIGINT, and the difference of two is not beyond it': async function* () {
     const { landing, load, rows } = app.workspace()
-    // The largest count that a number of JSON holds; as a text, since JSON.stringify would lose digits.
+    // The largest count that a JSON number can represent; it is a text, since JSON.stringify would lose digits.
     const LARGEST = '9223372036854774784'
     const LIMIT = '9223372036854775807'
     const spent = (ID: string, count: string, day = 0) => ({
@@ -170,7 +170,7 @@ it.each(Object.keys(SCENARIOS))('%s', name => {
   if (failures.has(name)) throw failures.get(name)
 })
 
-// It begins a new epoch, in which the marts are computed again.
+// The change begins a new epoch, in which the marts are computed again.
 it('waits lose targets and business hours that are no longer configured', async () => {
   const { id, rows } = app.corpus('service-levels')
   const none = { timeZone: 'Europe/Berlin', businessHours: null, serviceLevels: [] }

@@ -1,5 +1,5 @@
-// Marts that are brought up to date change by change equal marts that are built from empty, after any sequence of loads, events and
-// erasures in two workspaces; and so does a copy that applies the changes which the marts log.
+// Marts that are refreshed change by change equal marts that are built from empty, after any sequence of loads, events
+// and erasures in two workspaces. So does a copy that applies the changes which the marts log.
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../../src/core/time.ts'
@@ -32,7 +32,7 @@ const person = fc.constantFrom('ada', 'bob', 'cyd')
 const workspace = fc.integer({ min: 0, max: 1 })
 const minute = fc.integer({ min: 1, max: 9 })
 
-/** A conversation at a version: days, channels, people and costs move. */
+/** A conversation at a version: days, channels, people and costs change. */
 const record = fc.record({
   id,
   version: fc.integer({ min: 1, max: 6 }),
@@ -120,12 +120,12 @@ const valuesOf = ({ version, day, channel, person: user, isTest, isResolved, cos
   csat: { satisfaction10: version, submittedAt: changedMs(version) },
   handoffHistory: Array.from({ length: version % 3 }, (_, index) => ({
     ...{ requestedAt: changedMs(version), acceptedAt: changedMs(version) + index * MINUTE, acceptedBy: user },
-    // By key alone, or by id in an organization without teams.
+    // The key alone, or the id in an organization without teams.
     ...(index === 0
       ? { organizationId: 'o', requestedTeamKey: 'k2', teamKeys: ['k3'] }
       : { organizationId: 'p', teamIds: ['t1', 't3'], teamKeys: ['k1'] }),
   })),
-  // Powers of two, so that sums do not depend on their order.
+  // Powers of two are used, so that sums do not depend on their order.
   tokenUsage: {
     ...{ cumulativeTotalTokens: cost * 10, cumulativeUsd: cost / 8 },
     usagePerModel: { [`model ${version % 2}`]: { totalTokens: cost * 4, usd: cost / 16 } },
@@ -190,7 +190,7 @@ async function perform(workspaces: readonly Workspace[], { name, of }: Operation
   }
 }
 
-/** All rows as JSON, by one query for all marts. */
+/** Returns all rows as JSON, by one query for all marts. */
 const rowsOf = async (relation = ({ name }: Mart) => `marts.${name}`): Promise<unknown> => {
   const rows = marts().map(mart => `SELECT '${mart.name}' AS mart, to_json(t)::VARCHAR AS row FROM ${relation(mart)} t`)
   return app.warehouse.writer.rows(`${rows.join(' UNION ALL ')} ORDER BY ALL`)
@@ -250,7 +250,7 @@ const exportOf = (at: number, ...records: Partial<Conversation>[]): Operation =>
   of: { workspace: 0, minute: at, records: records.map(one) },
 })
 
-/** One operation for each way in which rows of a mart change. */
+/** One operation for each way in which rows of a mart may change. */
 const KINDS: Record<string, Operation> = {
   'a conversation that moves to another day and channel': exportOf(2, {
     version: 2,
@@ -315,7 +315,7 @@ describe('marts that are brought up to date', () => {
         expect(await computedRows(), what).toEqual(rows)
         before = rows
       }
-      // Usually several kinds at once: a refresh takes as long as for one.
+      // By default several kinds at once: a refresh takes as long as for one.
       const kinds = Object.keys(KINDS)
       const atOnce = isDeep ? 1 : 10
       for (let first = 0; first < kinds.length; first += atOnce) {
@@ -324,7 +324,7 @@ describe('marts that are brought up to date', () => {
         await refreshMarts(writer)
         await compare(some.join())
       }
-      // It begins a new epoch, in which everything is built again.
+      // The change begins a new epoch, in which everything is built again.
       await perform(workspaces, { name: 'timeZone', of: { workspace: 0, zone: 'Pacific/Auckland' } })
       await refreshMarts(writer, { slice: 2 })
       await compare('another time zone')

@@ -1,4 +1,4 @@
-// Figures of days add up to the facts that they count, in every workspace of the corpus.
+// Daily figures add up to the facts that they count, in every workspace of the corpus.
 import { describe, expect, it } from 'vitest'
 import { corpusWarehouse } from '../corpus/template.ts'
 
@@ -8,7 +8,7 @@ interface Sums {
   daily: string
   /** Facts, without those of conversations that do not count. */
   facts: string
-  /** Columns of the daily mart, and what they add up to in the facts. */
+  /** Columns of the daily mart, and their sums over the facts. */
   sums: Record<string, string>
 }
 

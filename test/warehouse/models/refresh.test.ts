@@ -44,13 +44,13 @@ const remove = (name: string) => unlink(join(folder, `${name}.sql`))
 const refresh = (more: { timeoutMs?: number; signal?: AbortSignal } = {}) =>
   refreshModels({ warehouse: app.warehouse, folder, now: () => nowMs, ...more })
 
-/** What became of each model, by name. */
+/** Returns the outcome of each model, by name. */
 const outcomes = async (more?: Parameters<typeof refresh>[0]) =>
   Object.fromEntries((await refresh(more)).map(({ name, outcome, error }) => [name, error ?? outcome]))
 
 const rows = (model: string) => app.warehouse.writer.rows(`SELECT * FROM models.${model} ORDER BY ALL`)
 
-/** Keys of a model that the log has after an entry. */
+/** Returns the keys of a model that the log contains after an entry. */
 const logged = async (table: string, after: number) =>
   (
     await app.warehouse.writer.rows<{ key: string[] }>(
@@ -94,7 +94,7 @@ const keyed = (name: string, select: string) => [
 const ONE = `SELECT '' AS workspace_id, '' AS conversation_id`
 const LONG = 'ä'.repeat(32)
 
-/** What is wrong with a model, its file, and how its error begins. */
+/** The fault of a model, its file, and the beginning of its error. */
 const FAULTY: readonly [string, readonly string[], string][] = [
   ['no SELECT', over('DELETE FROM conversations'), 'DELETE is not allowed in queries, which only read the warehouse.'],
   ['a file', over(`FROM read_csv('/etc/passwd')`), 'The function read_csv() is not allowed in queries'],
@@ -147,7 +147,7 @@ const FAULTY: readonly [string, readonly string[], string][] = [
 
 describe('models', () => {
   it('are built in dependency order, with the types of targets and the classes of the header', async () => {
-    // By name it is the first, but it reads the other.
+    // The model is the first by name, but reads the other.
     await write('a_counted', ...COUNTED)
     await write('by_conversation', ...CHANNELS)
     expect(await outcomes()).toEqual({ by_conversation: 'built', a_counted: 'built' })
@@ -323,7 +323,7 @@ describe('models', () => {
       expect((await logged(`models.${name}`, seq)).map(([, conversation]) => conversation)).toEqual(['b', 'b'])
       await remove(name)
     }
-    // `whole` had the newest entry: the log goes on behind it.
+    // `whole` had the newest entry: the log continues after it.
     const end = await lastSeq()
     await outcomes()
     expect(await lastSeq()).toBeGreaterThanOrEqual(end)

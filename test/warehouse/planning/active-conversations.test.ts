@@ -29,7 +29,7 @@ describe('a conversation that no export has returned', () => {
     )
     const active = () => activeConversations(app.warehouse.writer, workspace.id, NOW)
     expect(await active()).toEqual([{ agentId: AGENT, sinceSec: soon / 1_000, conversations: 2 }])
-    // A window has passed the first: it was skipped, for want of a person's message, and holds nothing back.
+    // A window has passed the first conversation: it was skipped because no person had written, and delays nothing.
     const window = freshWindow({ toSec: soon / 1_000 })
     await workspace.load(await landConversations(workspace.landing, { records: [], window }))
     expect(await active()).toEqual([{ agentId: AGENT, sinceSec: (NOW - 5 * MINUTE) / 1_000, conversations: 1 }])

@@ -14,7 +14,7 @@ describe('reports of pages that were requested at the same moment', () => {
 
   const AT = `TIMESTAMPTZ '2026-01-01 09:00'`
 
-  /** What is read of these answers, stored in this order and in the reverse one. */
+  /** Returns the quota read from these answers, stored in this order and in the reverse one. */
   async function readOf(answers: readonly Answer[]) {
     const { writer } = app.warehouse
     const read = async (stored: readonly Answer[]) => {

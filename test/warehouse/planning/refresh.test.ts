@@ -12,7 +12,7 @@ const WRITTEN = SENT_AT_MS - 12 * HOUR
 const CHANGED = SENT_AT_MS + 6 * HOUR
 const LATER = SENT_AT_MS + 48 * HOUR
 
-/** Makes an event about a conversation. */
+/** Creates an event about a conversation. */
 type EventFor = (convoId: string) => SpooledEvent
 
 const updated =
@@ -32,7 +32,7 @@ interface Case {
   events: readonly EventFor[]
 }
 
-/** Ids of conversations to refresh: for any `change`, and only for a `message` that the events do not contain. */
+/** Returns ids of conversations to refresh: for any `change`, and only for a `message` that the events do not contain. */
 async function refreshed(cases: Record<string, Case>): Promise<{ change: string[]; message: string[] }> {
   const workspace = app.workspace()
   const records = Object.entries(cases).map(([ID, { writtenMs = WRITTEN }]) => ({
@@ -41,7 +41,7 @@ async function refreshed(cases: Record<string, Case>): Promise<{ change: string[
     lastMessageTS: writtenMs,
   }))
   await workspace.load(await landConversations(workspace.landing, { records, sentAtMs: SENT_AT_MS }))
-  // One drain for each position, so that the first event of each case is applied first.
+  // Drains once for each position, so that the first event of each case is applied first.
   for (const place of [0, 1])
     await applyTo(workspace, ...Object.entries(cases).flatMap(([id, { events }]) => events[place]?.(id) ?? []))
   const ids = async (skipKnown: boolean) => {
@@ -117,7 +117,7 @@ describe('a conversation that was never exported', () => {
 })
 
 describe('ranges that are read again at the same moment', () => {
-  /** Returns whether rows count as late where this many conversations had been skipped in a range that has three. */
+  /** True if rows count as late after this many conversations were skipped in a range that has three. */
   async function isLate(skipped: number): Promise<boolean> {
     const workspace = app.workspace()
     const begun = WRITTEN / 1_000

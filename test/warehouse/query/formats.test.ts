@@ -102,7 +102,7 @@ const documented = formatRows(await readFile(join(import.meta.dirname, '../../..
 )
 const VALUES = [...documented, ...LIMITS]
 
-/** SQL; its type in Arrow, and in Parquet as DuckDB names it. */
+/** SQL expressions, with their types in Arrow, and in Parquet under DuckDB's names. */
 const TYPES: [string, string, string][] = [
   ['255::UTINYINT', 'Int32', 'INTEGER'],
   ['1::UINTEGER', 'Int64', 'BIGINT'],
@@ -283,7 +283,7 @@ describe('Arrow', () => {
   })
 })
 
-/** 128-bit two's complement, from its 32-bit words. */
+/** Converts 128-bit two's complement from its 32-bit words. */
 function words(flat: number[]): bigint[] {
   return Array.from({ length: flat.length / 4 }, (_, at) =>
     BigInt.asIntN(

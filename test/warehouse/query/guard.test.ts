@@ -175,7 +175,7 @@ describe('the guard', () => {
     `SUMMARIZE '${file}'`,
     `SHOW '${file}'`,
     `FROM (DESCRIBE '${file}')`,
-    // A CTE is named like the file, but is out of scope where the name is used.
+    // The CTE has the file's name, but is out of scope where the name is used.
     `SELECT (WITH "${file}" AS (SELECT 1) SELECT 1), * FROM "${file}"`,
     `FROM conversations AT (VERSION => (SELECT word FROM '${file}'))`,
     `FROM conversations TABLESAMPLE reservoir(1) JOIN read_text('${file}') ON true`,

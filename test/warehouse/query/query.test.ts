@@ -41,7 +41,7 @@ async function rowsOf(result: QueryResult): Promise<Cell[][]> {
   return rows
 }
 
-/** Fails if a transaction was left open. */
+/** Expects that no transaction was left open. */
 const expectFree = () => expect(connection.run('BEGIN').then(() => connection.run('ROLLBACK'))).resolves.toBeDefined()
 
 /** A query that never ends by itself. */
@@ -221,7 +221,7 @@ describe('a reader', () => {
     const args = ['--input-type=module', '-e', script, file]
     const holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     try {
-      // An end before the word means that it has failed.
+      // If the stream ends before that word, the query has failed.
       const signal = AbortSignal.timeout(30_000)
       const [said] = await Promise.race([once(holder.stdout, 'data', { signal }), once(holder, 'exit', { signal })])
       expect(String(said)).toBe('held\n')

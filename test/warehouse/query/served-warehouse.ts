@@ -33,10 +33,10 @@ export async function rowsOf(result: QueryResult): Promise<Cell[][]> {
   return rows
 }
 
-/** To be called at the top level of a test file. */
+/** Serves the warehouse. Call it at the top level of a test file. */
 export function servedWarehouse(): ServedWarehouse {
   const served = {
-    // Longer than a test may take: a query that nothing else stops fails the test.
+    // The default timeout is longer than a test may take: a query that nothing else stops fails the test.
     ask: (sql, more = {}) => queryHolder({ home: served.home, sql, timeoutMs: 120_000, ...more }),
     async untilAnswered() {
       await until(() => served.ask('SELECT 1').then(rowsOf, () => undefined), { everyMs: 20 })

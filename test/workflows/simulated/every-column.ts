@@ -4,7 +4,7 @@ import type { Row } from '../../../src/warehouse/connection.ts'
 
 /** Tables that describe the warehouse file and local folders, not the landed data. */
 const OF_THIS_PLACE = ['_change_log', '_changes', '_checks', '_consumers', '_folders', '_layout', '_marts', '_people']
-/** Load times and record numbers differ from load to load, and so does whether a page is coerced because of others of its batch. */
+/** Load times and record numbers differ between loads. So does coercion of a page if other pages of its batch cause it. */
 const OF_THIS_LOAD = ['_loaded_at', 'loaded_at', 'quarantined_at', '_record', 'coerced']
 
 /** Returns the rows as sorted lines, by table. */

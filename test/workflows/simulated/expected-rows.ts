@@ -1,5 +1,5 @@
-// The rows that records must have in the tables: those of an empty warehouse that loads each agent's records once, as a single page. How a
-// field becomes a column is proved by the corpus (test/warehouse/corpus); what is proved with these rows is that a sync keeps them.
+// The rows that records must have in the tables: those of an empty warehouse that loads each agent's records once, as a
+// single page. The corpus (test/warehouse/corpus) proves how fields become columns; these rows prove that a sync keeps them.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

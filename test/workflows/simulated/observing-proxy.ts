@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 // biome-ignore lint/suspicious/noExplicitAny: the body is changed without types
 type Body = any
 
-/** A status or an answer replaces that of the sandbox; `dropped` closes the connection; a function changes the body; undefined passes it on. */
+/** A status or an answer replaces the sandbox's; `dropped` closes the connection; a function changes the body; undefined forwards it. */
 export type Reaction = 'dropped' | number | { status: number; body?: unknown } | ((body: Body) => unknown) | undefined
 
 /** Starts the proxy and returns its URL; it is closed when the test ends. Without `upstream`, `see` must answer each request. */

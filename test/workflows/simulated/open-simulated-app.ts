@@ -41,7 +41,7 @@ export interface SimulatedApp extends SceneRequests {
 
 export interface SimulatedAppOptions {
   sandbox?: Partial<SandboxOptions>
-  /** Its syncs request no resources besides agents and conversations, unless these settings name some: `resources: RESOURCE_NAMES`. */
+  /** Settings of the workspace. By default, its syncs request only agents and conversations; see `resources: RESOURCE_NAMES`. */
   settings?: Partial<WorkspaceConfig>
   /** Starts a proxy between the app and the sandbox; returns its URL. */
   through?: (sandbox: Sandbox) => Promise<string>
@@ -78,7 +78,7 @@ export async function openSimulatedApp(
   const scene = await openScene({
     sandbox: { ...STILL, conversations: 200, ...options.sandbox },
     workspace: NO_REFRESH,
-    // The other resources are nine of ten requests of a small first sync, and half of its CPU time.
+    // The other resources account for nine of ten requests of a small first sync, and half of its CPU time.
     settings: { resources: [], ...options.settings },
     at: options.at,
     through: options.through,

@@ -2,12 +2,12 @@
 import { DAY } from '../../../src/core/time.ts'
 import type { ServedRequest } from '../../../src/sandbox/request-log.ts'
 
-/** Probes ask for one millisecond of a day that begins with this one. */
+/** Start of the probed day: a probe requests one millisecond of it. */
 const FIRST_PROBE_MS = 1e12
 
-/** A request for an empty window: it reports the usage, bills nothing, and its answer does not land. */
+/** True for a request of an empty window: it reports the usage, bills nothing, and its answer does not land. */
 export const isProbe = ({ query }: ServedRequest): boolean => isProbeQuery(query.fromTs, query.toTs)
 
-/** The same by the parameters of its query. */
+/** True if the query parameters are those of a probe. */
 export const isProbeQuery = (fromTs: string | null | undefined, toTs: string | null | undefined): boolean =>
   fromTs === toTs && Number(toTs) >= FIRST_PROBE_MS && Number(toTs) < FIRST_PROBE_MS + DAY

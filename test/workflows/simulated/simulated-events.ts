@@ -12,7 +12,7 @@ const SECRET = 'whsec_of_a_simulated_app'
 export interface EventSender {
   /** Sends the events between two times, then seals the spool. */
   send(afterMs: number, untilMs: number): Promise<void>
-  /** Number of events so far, and how many of them were dropped. */
+  /** Returns the number of events so far, and the number of dropped ones. */
   counts(): { events: number; dropped: number }
 }
 

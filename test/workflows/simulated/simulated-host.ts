@@ -4,7 +4,7 @@ import type { Host, ProgressUpdate } from '../../../workflows/host.ts'
 import type { Steps } from '../../../workflows/steps.ts'
 import type { SimulatedTime } from './simulated-time.ts'
 
-/** A sleep ends at its simulated time or when it is woken; it throws when `signal` aborts. */
+/** Returns a host. A sleep ends at its simulated time or when it is woken; it throws when `signal` aborts. */
 export function simulatedHost(
   time: SimulatedTime,
   options: { signal: AbortSignal; notify(update: ProgressUpdate): void },

@@ -3,7 +3,7 @@ import type { Clock } from '../../../src/clock.ts'
 import type { SandboxClock } from '../../../src/sandbox/clock.ts'
 
 export interface SimulatedTime extends Clock {
-  /** Runs `work`, during which the clock does not advance. */
+  /** Runs `work`, during which the clock stays stopped. */
   during<T>(work: () => Promise<T>): Promise<T>
   /** The clock to use inside such work: while the work sleeps, the clock may advance. */
   within: Clock

@@ -31,7 +31,7 @@ async function recordTables(rows: Rows): Promise<Columns> {
   return tables
 }
 
-/** All rows of `conversations` and its child tables, or only the rows of one workspace. */
+/** Returns all rows of `conversations` and its child tables, or only the rows of one workspace. */
 export async function warehouseTables(rows: Rows, workspaceId?: string): Promise<Tables> {
   return rowsOf(rows, await recordTables(rows), workspaceId)
 }
