@@ -375,7 +375,7 @@ export function readHome(options: { path?: string; env?: Environment; cwd?: stri
   return dataFolder(cwd, env.CONVOHOUSE_HOME)
 }
 
-/** Returns the folder of own checks that the environment names, for `check` without a configuration. */
+/** Returns the folder of custom checks that the environment names, for `check` without a configuration. */
 export const readChecks = (env: Environment = process.env, cwd = process.cwd()): string | null =>
   folderAt(env.CONVOHOUSE_CHECKS, cwd)
 

@@ -169,7 +169,7 @@ export interface SyncReport {
   reserve?: Reserve
   /** The vendor's last failure, if no answer followed it and the run ended before it gave up. */
   unanswered?: Failure
-  /** Set if new conversations are left unread, too. */
+  /** Set if new conversations are also left unread. */
   newLeft?: true
   /** Warnings for people; omitted for none. */
   warnings?: string[]

@@ -84,7 +84,7 @@ export async function continueSync(
     return { report: null, checkpoint: checkpointOf(run) }
   const report = finalReport(run)
   const finished = await steps.finish({ request, report }).catch(error => {
-    // A disk that failed earlier fails here, too, and the report already contains that failure.
+    // A disk that failed earlier also fails here, and the report already contains that failure.
     if (report.failures.every(failure => failure.kind !== 'storage')) throw error
     return undefined
   })

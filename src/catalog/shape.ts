@@ -25,7 +25,7 @@ interface Described {
   pii: PiiClass
 }
 
-/** How a channel's case is stored. */
+/** Notation in which a channel's case is stored. */
 export type Casing = 'lower' | 'as-sent'
 
 export interface Scalar extends Described {
@@ -89,7 +89,7 @@ export interface Lift extends Described {
   /** `json`: a string with the text of JSON. */
   type: 'text' | 'count' | 'number' | 'time' | 'position' | 'json'
   keys: readonly string[]
-  /** The value if no key has a scalar: `scalar`, the element itself if it is one; `whole`, the element itself in any case. */
+  /** Fallback if no key has a scalar: `scalar`, the element itself if it is one; `whole`, the element itself in any case. */
   orSelf?: 'scalar' | 'whole'
 }
 

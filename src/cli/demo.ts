@@ -185,7 +185,7 @@ async function runDemo({ home }: { home?: string }): Promise<void> {
     agents: AGENTS,
     conversations: CONVERSATIONS,
     arrivalsPerDay: ARRIVALS_PER_DAY,
-    // When somebody looks at the warehouse afterwards, the later days have then passed.
+    // By the time that a user looks at the warehouse, the later days have passed.
     startMs: Date.now() - LATER_DAYS * DAY,
   })
   try {

@@ -165,7 +165,7 @@ async function planningHome(config: Config): Promise<PlanningHome> {
   return { config: { ...config, home }, remove: () => rm(home, { recursive: true, force: true }) }
 }
 
-/** Plans each chosen workspace in turn, and prints it. */
+/** Plans each chosen workspace in turn, and prints the plan. */
 export async function runPlan(flags: SyncFlags): Promise<void> {
   checkTogether(flags, Date.now())
   const configured = configAt(flags.config)

@@ -75,7 +75,7 @@ export function exportTarget(input: { address: ApiAddress; agentId: string; quer
   return { ...compose('GET', path, parameters), agentId }
 }
 
-/** Ids in the path of a request for a resource: the workspace's, and those of the other placeholders in their order. */
+/** Ids in the path of a request for a resource: the workspace's, and those of the other placeholders in order. */
 export interface PathIds {
   workspaceId: string
   ids?: readonly string[] | undefined

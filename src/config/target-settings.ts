@@ -4,7 +4,7 @@ import { isS3Path } from './s3.ts'
 
 const action = z.enum(['keep', 'hash', 'drop']).default('hash')
 
-/** Whether to keep, hash or drop a value, by class of personal data. Values without personal data are always kept. */
+/** Keep, hash or drop: what happens to values of each class of personal data. Values without personal data are always kept. */
 const pii = z.strictObject({
   identity: action,
   staff: action,
@@ -107,7 +107,7 @@ export interface TargetKind<Schema extends z.ZodType, Target extends EveryTarget
   schema: Schema
   /** @throws CONFIG_INVALID for a path that cannot be used */
   settings(given: z.infer<Schema>, folders: Folders): Target
-  /** Describes where the data lies, for people. */
+  /** Describes the location of the data, for people. */
   place(target: Target): string
   /** Lists the places that no other target may write: absolute paths, addresses in S3, schemas of servers. */
   writes(target: Target): string[]

@@ -49,7 +49,7 @@ export const publishConfig = ({ every, memoryLimit }: z.infer<typeof publishSett
   memoryLimit,
 })
 
-/** Describes where the data of a target lies, for people. */
+/** Describes the location of a target's data, for people. */
 export const placeOf = (target: TargetConfig): string => kindOf(target).place(target)
 
 /** Lists the local files and folders without which a target is gone. */
@@ -73,7 +73,7 @@ function expectOutside(target: TargetConfig, { file, home }: { file: string; hom
 
 /**
  * Resolves the settings of targets.
- * @throws CONFIG_INVALID for a path that DuckDB cannot use or that lies among our own files, and if two targets write the same place
+ * @throws CONFIG_INVALID for a path that DuckDB cannot use or that is among our own files, and if two targets write the same place
  */
 export function targetConfigs(
   given: z.infer<typeof targets>,

@@ -92,7 +92,7 @@ interface Ended extends Required<Pick<RunEnd, 'outcome' | 'requests' | 'sessions
   reserve?: Reserve
   /** The vendor's last failure, if no answer followed it. */
   unanswered?: Ended['failures'][number]
-  /** Set if new conversations were left unread, too. */
+  /** Set if new conversations were also left unread. */
   newLeft?: true
 }
 

@@ -37,7 +37,7 @@ export function ago(ms: number, nowMs: number): string {
   return since < 2_000 ? 'just now' : `${formatDuration(since)} ago`
 }
 
-/** Returns hours as text: `now`, `about 3 h`, `2 to 5 h`; many hours are shown in days, too. */
+/** Returns hours as text: `now`, `about 3 h`, `2 to 5 h`; many hours are also shown in days. */
 export function hours({ low, high }: { low: number; high: number }): string {
   if (high === 0) return 'now'
   const text = low === high ? `about ${count(high)} h` : `${range({ low, high })} h`

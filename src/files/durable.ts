@@ -119,7 +119,7 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
   try {
     const handle = await open(temporary, 'wx', 0o600)
     try {
-      // Not `writev`, because a disk that fills up may make a short write without an error.
+      // `writev` is not used: a disk that fills up may make a short write without an error.
       for (const part of parts) await handle.appendFile(part)
       await handle.sync()
     } finally {

@@ -11,7 +11,7 @@ import { inodeError, makeFolder, notLinked } from '../files/durable.ts'
 /** Enough for the compressed pages of four requests in flight: a page of 100 records often takes 200 KB. */
 const RESERVE_BYTES = 4 * 1024 * 1024
 
-/** Each of the four pages may need a folder for its agent and month, a temporary name and its own; the logs need some, too. */
+/** Each of the four pages may need a folder for its agent and month, a temporary name and its own; the logs also need some. */
 const RESERVE_FILES = 32
 
 const reserveFolder = (root: string): string => join(root, '.room')

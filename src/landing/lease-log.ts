@@ -22,7 +22,7 @@ export interface LeaseLog {
   append(entry: LeaseEntry): Promise<void>
   /**
    * Returns all writers' entries of the last `hourMs`, ordered by time, with the newest requests that reported usage,
-   * whatever their age: they determine the running billing period. A line that a kill cut off is skipped, since nobody
+   * regardless of age: they determine the running billing period. A line that a kill cut off is skipped, since nobody
    * acted on it. Entries far ahead of `nowMs` are set aside, since the clock has been set back.
    * @throws HOME_UNUSABLE
    */
@@ -38,7 +38,7 @@ const CLOCK_SKEW_MS = 15 * MINUTE
 /** Number of usage reports that are read regardless of age: enough to show which of two billing periods is running. */
 const USAGES_KEPT = 12
 
-/** Entries that share a sync share a file, so a file may contain entries of the first moments of the next hour. */
+/** Entries that share a sync share a file, so a file may contain entries of the beginning of the next hour. */
 const OVERLAP_MS = MINUTE
 
 /** Opens the lease log of a workspace. `run` makes the file's name unique to this writer. */
@@ -114,7 +114,7 @@ export function openLeaseLog(options: { home: string; workspaceId: string; run: 
       )
     }
     await rename(join(folder, name), join(folder, `${name}.set-aside`)).catch(cause => {
-      // Another process is setting it aside, too.
+      // Another process is also setting it aside.
       if (!hasCode(cause, 'ENOENT')) throw homeUnusable(join(folder, name), cause)
     })
   }

@@ -104,7 +104,7 @@ export function blockedError(target: string, selection: Selection, isEmptied: bo
   })
 }
 
-/** @throws PUBLICATION_BLOCKED if a check fails and the target may stay as it is */
+/** @throws PUBLICATION_BLOCKED if a check fails and the target may stay unchanged */
 export async function decide(reader: Reader, { target, type, base, key, wanted }: Deciding): Promise<Decision> {
   const selection = await selectionFor(reader, { target, type, key })
   const { blocked } = selection

@@ -145,7 +145,7 @@ interface Partitioned {
   relation: SelectedRelation
   /** The columns that define the partitions. */
   columns: readonly PartitionColumn[]
-  /** The partitions to write. The temporary table contains them, too. */
+  /** The partitions to write. The temporary table also contains them. */
   partitions: readonly Partition[]
 }
 
@@ -227,6 +227,6 @@ async function writeChildren(writing: Writing, { relation, columns }: Partitione
   return rows
 }
 
-/** Writes all rows of the collected partitions. Child rows lie in their record's partition. @returns files by partition id */
+/** Writes all rows of the collected partitions. Child rows are in their record's partition. @returns files by partition id */
 export const writePartitions = (writing: Writing, partitioned: Partitioned): Promise<RowsOfPartitions> =>
   (isChild(partitioned.relation) ? writeChildren : writeOwn)(writing, partitioned)

@@ -44,7 +44,7 @@ const partitionValue = (column: PartitionColumn, { t, month }: { t: string; mont
 const partitionValues = (columns: readonly PartitionColumn[], row: { t: string; month: string }): string =>
   columns.map(column => `${partitionValue(column, row)} AS ${column}`).join(', ')
 
-/** Returns an SQL condition that row `t` of a record table lies in the partition with these values, each given as SQL. */
+/** Returns an SQL condition that row `t` of a record table is in the partition with these values, each given as SQL. */
 export const isInPartition = (published: PublishedTable, t: string, values: PartitionValues): string =>
   Object.entries(values)
     .map(([column, value]) => {
@@ -53,7 +53,7 @@ export const isInPartition = (published: PublishedTable, t: string, values: Part
     })
     .join(' AND ')
 
-/** Returns an SQL condition that row `t` of a record table lies in partition `p` of the temporary table. */
+/** Returns an SQL condition that row `t` of a record table is in partition `p` of the temporary table. */
 export const isInCollected = (published: PublishedTable, t: string, columns: readonly PartitionColumn[]): string =>
   isInPartition(published, t, Object.fromEntries(columns.map(column => [column, `p.${column}`])))
 

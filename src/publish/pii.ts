@@ -83,7 +83,7 @@ function normalised(value: string, pii: PiiClass): string {
     THEN ${digits} ELSE ${text} END`
 }
 
-/** An empty text means that there is no value. It stays empty, since its hash would join with that of all others. */
+/** An empty text means that there is no value. It stays empty, since its hash would match those of all other empty texts. */
 const hmac = (text: string): string =>
   `CASE WHEN ${text} = '' THEN '' ELSE sha256(getvariable('${PAD_VARIABLES.outer}') || unhex(sha256(getvariable('${PAD_VARIABLES.inner}') || encode(${text})))) END`
 

@@ -279,7 +279,7 @@ async function keepModels(
 /** Returns warnings for the user: models that could not be built, and checks that cannot run. */
 async function warningsOf({ writer }: Warehouse, areModelsRead: boolean): Promise<string[]> {
   const broken = (await storedResults(writer)).filter(({ outcome }) => outcome === 'broken')
-  // Without the folder, the stored results are of an earlier attempt.
+  // Without the folder, the stored results come from an earlier attempt.
   const models = areModelsRead
     ? (await wrongModels(writer)).map(
         ({ name }) => `the model ${name} could not be built: \`convohouse status\` shows why`,

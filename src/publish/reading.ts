@@ -30,7 +30,7 @@ export async function reading<T>(
     signal.throwIfAborted()
     return await work(statementsOn(connection))
   } catch (error) {
-    // An interrupted statement fails with an error of its own.
+    // An interrupted statement fails with its own error.
     signal.throwIfAborted()
     throw error
   } finally {

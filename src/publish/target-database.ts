@@ -52,7 +52,7 @@ const USED =
 
 /** Returns the error of a target's file: TARGET_LOCKED, or TARGET_UNUSABLE with `hint`. */
 export function targetError(path: string, cause: unknown, hint: string): ConvohouseError {
-  // The original error speaks of the data folder, but the target may be elsewhere.
+  // The original error names the data folder, but the target may be elsewhere.
   if (isCode(cause, 'HOME_UNUSABLE'))
     return new ConvohouseError('TARGET_UNUSABLE', { what: cause.message, hint, cause })
   if (cause instanceof ConvohouseError) return cause

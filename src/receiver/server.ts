@@ -64,7 +64,7 @@ export interface ReceiverOptions {
 }
 
 export interface Receiver {
-  /** Without a trailing slash. */
+  /** URL without a trailing slash. */
   url: string
   port: number
   /** Accepts no further requests, answers pending ones, and resolves when all events are durable and sealed. */

@@ -11,7 +11,7 @@ type Reader = Pick<Writer, 'rows'>
 /** An agent whose exports fail while those of other agents succeed. */
 type LeftAgent = Omit<Gap, 'fromSec' | 'toSec'>
 
-/** Returns the agents that runs have left since the vendor last answered an export of theirs. */
+/** Returns the agents that runs have left since the vendor last answered one of their exports. */
 export async function readLeftAgents(reader: Reader, workspaceId: string): Promise<LeftAgent[]> {
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const rows = await reader.rows<Omit<LeftAgent, 'retryAtMs'> & { lastTriedMs: number }>(`

@@ -115,7 +115,7 @@ export async function targetStatuses(
       const row = known.find(one => one.target === name)
       if (row === undefined) return { ...own, ...UNKNOWN }
       const isGone = row.asOf !== null && (await lacksFiles(target))
-      // As in the query: a copy that must be written from empty lacks everything since its rows were read.
+      // Follows the query: a copy that must be written from empty lacks everything since its rows were read.
       const state = stateOf(isGone ? { ...row, behind: null, lackingSince: row.asOf } : row, nowMs)
       return { ...own, isGone, ...state }
     }),

@@ -43,7 +43,7 @@ export interface Scope {
   workspaceIds: readonly string[]
   /** Only these agents; empty for all. */
   agents: readonly string[]
-  /** Omits days before the day of this moment, and conversations without `ts`; null omits nothing. */
+  /** Omits days before the day of this time (ms), and conversations without `ts`; null omits nothing. */
   sinceMs: number | null
 }
 
@@ -120,7 +120,7 @@ interface ReconciliationOptions {
   settings: WorkspaceConfig | undefined
   /** Only these agents; empty for all. */
   agents: readonly string[]
-  /** Only the day of this moment (ms) and later days; null for all. */
+  /** Only the day of this time (ms) and later days; null for all. */
   sinceMs: number | null
   by: By
   nowMs: number

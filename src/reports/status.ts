@@ -134,7 +134,7 @@ interface Findings {
   quarantined: number
   /** Reason why the newest listing of agents may be incomplete; null if it is complete. */
   agentsCutOff: string | null
-  /** Number of secrets that were removed before anything was written. They are expected, and so not counted as issues. */
+  /** Number of secrets that were removed before anything was written. They are expected, so they do not count as issues. */
   secretsRemoved: number
 }
 

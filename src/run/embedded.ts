@@ -87,7 +87,7 @@ function hostOf(options: EmbeddedOptions): Host {
       onProgress(news)
     },
     async sleepUntil(deadlineMs, wake) {
-      // After dueMs the sleep is not shortened any more: dueMs lies in the past, and the caller would spin.
+      // After dueMs the sleep is not shortened any more: dueMs is in the past, and the caller would spin.
       const untilMs = clock.now() < dueMs ? Math.min(deadlineMs, dueMs) : deadlineMs
       await untilStopped(options, stopped => {
         const slept = clock.sleepUntil(untilMs, stopped).catch(error => {

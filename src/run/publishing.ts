@@ -103,7 +103,7 @@ async function dueTargets(
     const consumer = known.find(one => one.name === consumerOf(name))
     const last = tried.get(name)
     const lastMs = Math.max(published.get(name) ?? 0, last?.atMs ?? 0)
-    // The time lies in the future, since the clock has been set back.
+    // The time is in the future, since the clock has been set back.
     const isWaiting = lastMs <= nowMs && nowMs - lastMs < config.publish.everyMs
     // The log shows neither a changed policy nor a removed target, so each process publishes once to each target.
     if (!last?.hasSucceeded) return !isWaiting

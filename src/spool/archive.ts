@@ -45,7 +45,7 @@ const archiveNames = async (folder: string): Promise<string[]> =>
   (await namesIn(folder)).filter(name => ARCHIVED.test(name)).sort()
 
 /**
- * Appends durably. First ends a line that a kill has cut off, since otherwise the next line would be unreadable, too.
+ * Appends durably. First ends a line that a kill has cut off, since otherwise the next line would also be unreadable.
  * @returns the offset of the first appended byte
  */
 async function appendDurably(file: string, parts: readonly Uint8Array[]): Promise<number> {

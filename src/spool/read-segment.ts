@@ -95,7 +95,7 @@ interface Damage {
 export async function damageIn(file: string): Promise<Damage> {
   const segment = basename(file, ENDING)
   const { torn, damaged } = await readSegment(file)
-  // A sealed segment was written completely, so unreadable bytes at its end are damage, too.
+  // A sealed segment was written completely, so unreadable bytes at its end are also damage.
   const ranges = basename(dirname(file)) === 'sealed' ? [...torn, ...damaged] : damaged
   return {
     segment,

@@ -44,7 +44,7 @@ interface CheckOptions {
 
 const ageMs = (at: string, nowMs: number): number => {
   const age = nowMs - Date.parse(at)
-  // The time lies in the future, since the clock has been set back.
+  // The time is in the future, since the clock has been set back.
   return age < 0 ? Number.POSITIVE_INFINITY : age
 }
 

@@ -15,7 +15,7 @@ export interface ServerClock {
   doubts(): boolean
   /** Returns the accepted offset of the server's clock, ms ahead of ours. */
   aheadMs(): number
-  /** Updates the estimate with an answer. */
+  /** Updates the estimate from an answer's `Date`. */
   observe(exchange: Dated): void
 }
 

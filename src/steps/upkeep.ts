@@ -7,7 +7,7 @@ import { expireArchive } from '../spool/archive.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { foldersOfFinishedWindows, loadedFiles } from '../warehouse/planning/loaded-files.ts'
 
-/** Time limit, even if years of pages are compacted for the first time: the next syncs continue. */
+/** Time limit, even if years of pages are compacted for the first time; the next syncs continue the work. */
 const MOST_WORK_MS = 20 * SECOND
 
 /** Skips the landing within a day of the first sync and of the last complete upkeep. @throws HOME_UNUSABLE, LANDING_CORRUPT */
@@ -26,7 +26,7 @@ export async function upkeep(options: {
   const lastMs = await landing.lastUpkeepMs()
   // A first sync lands large pages, so there is nothing to do for a day.
   if (lastMs === null) return landing.noteUpkeep(now())
-  // The time lies in the future, since the clock has been set back.
+  // The time is in the future, since the clock has been set back.
   if (lastMs <= now() && now() - lastMs < DAY) return
   const untilMs = performance.now() + MOST_WORK_MS
   // The current month has the many small pages.
@@ -63,7 +63,7 @@ interface Expiring {
   now: () => number
 }
 
-/** Returns the first moment after a month such as `2026-11`, UTC, ms. NaN for other names, which never expire. */
+/** Returns the end of a month such as `2026-11`, UTC, ms. NaN for other names, which never expire. */
 const monthEndMs = (month: string): number => {
   const [year, number] = month.split('-').map(Number)
   return Date.UTC(year!, number!)

@@ -4,14 +4,14 @@ import { HOUR, MINUTE, SECOND } from '../core/time.ts'
 /** Maximum wait of a scrape for a source. Prometheus gives up after 10 s by default; all sources are read concurrently. */
 const PATIENCE_MS = 2 * SECOND
 export const STATE = { freshMs: 5 * SECOND, patienceMs: PATIENCE_MS, staleMs: 5 * MINUTE }
-/** For sources that are slow to read and change slowly. */
+/** Limits for sources that are slow to read and change slowly. */
 export const SLOW = { freshMs: MINUTE, patienceMs: PATIENCE_MS, staleMs: HOUR }
 
 interface LatestOptions<T> {
   read: () => Promise<T>
   /** Age at which a value is read again, ms. */
   freshMs: number
-  /** How long a caller waits for a new value before it gets the previous one, ms. */
+  /** Time that a caller waits for a new value before it gets the previous one, ms. */
   patienceMs: number
   /** Age at which a value is dropped, ms, since a missing series is better than a frozen one. */
   staleMs: number

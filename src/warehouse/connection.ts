@@ -28,7 +28,7 @@ export interface Writer {
    * exclusively too, just before the transaction begins, so that nothing changes between its reads and the writes of `work`.
    */
   transaction<T>(work: () => Promise<T>, before?: () => Promise<void>): Promise<T>
-  /** Runs `work` exclusively, without a transaction of its own. */
+  /** Runs `work` exclusively, without a transaction. */
   exclusively<T>(work: () => Promise<T>): Promise<T>
 }
 

@@ -34,8 +34,8 @@ const PARSE_COUNT = `CREATE OR REPLACE TEMP MACRO parse_count(x) AS CASE
     THEN TRY_CAST(TRY_CAST(x AS DOUBLE) AS BIGINT) END`
 
 /**
- * A record's reported last change; NULL if it lies after the request by more than clocks may differ, since a version
- * from the future would win over all later ones.
+ * A record's reported last change; NULL if it is after the request by more than clocks may differ, since a version from
+ * the future would win over all later ones.
  */
 const CHANGED_AT = `CREATE OR REPLACE TEMP MACRO changed_at(modified, fetched) AS
   CASE WHEN epoch_us(to_moment(modified)) <= epoch_us(fetched) + ${MAX_CLOCK_SKEW_MS * 1_000} THEN to_moment(modified) END`
@@ -73,7 +73,7 @@ const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS
 const TOTAL = `CREATE OR REPLACE TEMP MACRO total(x) AS
   CASE WHEN sum(x) IS NOT NULL THEN greatest(least(sum(x), 9223372036854775807), -9223372036854775808)::BIGINT END`
 
-/** NULL if a moment is missing, unlike `greatest(…, 0)`; 0 if the second moment comes first. */
+/** NULL if a time is missing, unlike `greatest(…, 0)`; 0 if the second time comes first. */
 const SECONDS_BETWEEN = `CREATE OR REPLACE TEMP MACRO seconds_between(a, b) AS
   CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(epoch_us(b) - epoch_us(a), 0) / 1e6 END`
 

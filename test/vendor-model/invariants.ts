@@ -1,5 +1,5 @@
-// The invariants of a history: it ends, keeps, returns and reports. spending.ts has those about spending. Violations name what a user would
-// see.
+// The invariants of a history: it ends, keeps, returns and reports; spending.ts has the others. Violations name what a
+// user would see.
 
 import { ConvohouseError } from '../../src/core/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'

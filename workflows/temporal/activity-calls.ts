@@ -1,4 +1,4 @@
-// How workflows call activities: task queues, timeouts, retries, and the interpretation of failures.
+// Calls of activities by workflows: task queues, timeouts, retries, and the interpretation of failures.
 import {
   ActivityCancellationType,
   ActivityFailure,

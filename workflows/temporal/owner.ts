@@ -32,7 +32,7 @@ export interface Owner {
   allowed: Allowance[]
   /** Resolving it ends every sleep of the host. */
   sleepInterrupted: Deferred
-  /** For the running sync: the timeout of a request, and the lead of the vendor's clock. */
+  /** Timeout of the running sync's requests, and the lead of the vendor's clock. */
   timeoutMs: number
   aheadMs: number
   root: CancellationScope

@@ -36,7 +36,7 @@ const publishUpdate = defineUpdate<PublicationReport | null, [PublicationRequest
 
 interface Waiting {
   request: PublicationRequest
-  /** Takes the answer; left out where nobody waits for it. */
+  /** Takes the answer; omitted if nobody waits for it. */
   answer?: { resolve(done: PublicationReport | null): void; reject(error: unknown): void }
 }
 

@@ -43,7 +43,7 @@ export interface Resource {
   answeredBy?: (answer: unknown) => string[] | null
   /** The column that names the list of a row, if one answer contains several: a row is missing only if `answeredBy` contains its value. */
   listedBy?: string
-  /** Stream of the resource whose answers contain these records, too, so that they need no separate request. */
+  /** Stream of the resource whose answers also contain these records, so that they need no separate request. */
   landedWith?: string
   /** Keys of the body that contain records. If there are several, at least one must be present, and the records of all are used. */
   envelope: readonly [string, ...string[]]

@@ -167,7 +167,7 @@ function printAnswer({ effect }: Operation, answer: unknown, showSecrets: boolea
     process.stdout.write(answer)
     return
   }
-  // Conversations are customer data, which lands unchanged, too.
+  // Conversations are customer data, which also lands unchanged.
   const isShown = showSecrets || effect === 'bills'
   const { value, droppedPaths } = isShown ? { value: answer, droppedPaths: [] } : redactSecrets(answer)
   print(JSON.stringify(value, null, 2))

@@ -116,7 +116,7 @@ async function draining(home: string, workspaceId: string, nowMs: number): Promi
   return [warn(found, hint ?? '`convohouse status` shows when it is retried.')]
 }
 
-/** Checks that no two workspaces share a secret, and that no event arrived that belongs to no workspace. */
+/** Checks that no two workspaces share a secret, and that each received event belongs to a workspace. */
 export const allWebhooks: Check = async ({ config, nowMs }) => {
   const readable = config.workspaces.filter(workspace => {
     try {

@@ -56,7 +56,7 @@ function lagOf(status: TargetStatus, { everyMs, nowMs }: { everyMs: number; nowM
   return warn(found, hint)
 }
 
-/** Warns of ids that are probably mistyped: the target has no rows of theirs. */
+/** Warns of ids that are probably mistyped: they select no rows of the target. */
 function filterOf(status: TargetStatus): Outcome[] {
   const text = filterText(status)
   const hint =

@@ -15,7 +15,7 @@ const SUSPICIOUS =
 export const maySecretBeIn = (text: string): boolean => SUSPICIOUS.test(text)
 
 const PEM = /-----BEGIN [A-Z0-9 ]{1,64}-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,64}-----|$)/g
-/** Also matches mere beginnings of a token, which are not masked: without that, 100 KB of repeated `eyJ` took seconds. */
+/** Also matches beginnings of a token, which are not masked: without that, 100 KB of repeated `eyJ` took seconds. */
 const JSON_WEB_TOKEN = /\beyJ[\w-]{5,}(\.[\w-]{4,4096}(?:\.[\w-]{0,4096}){0,3})?/g
 const OF_SERVICES =
   /\b(?:gh[pousr]_\w{20,255}|github_pat_\w{20,255}|glpat-[\w-]{15,255}|xox[a-z]-[\w-]{10,255}|xapp-[\w-]{10,255}|AKIA[A-Z0-9]{12,124}|AIza[\w-]{30,100}|SG\.[\w-]{16,255}\.[\w-]{16,255}|hf_\w{20,255}|whsec_[\w+/=-]{8,255}|npm_\w{30,255}|ya29\.[\w-]{20,512})/g

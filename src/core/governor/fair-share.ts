@@ -29,7 +29,7 @@ export function requestsInShare(state: Requests, own: Waiting, waiting: readonly
   return Math.max(1, Math.floor(shareLeft(state, own, rivals, nowMs)))
 }
 
-/** Returns the waiting window to read next, in their order; undefined if none waits. */
+/** Returns the waiting window to read next, in the given order; undefined if none waits. */
 export function nextWindow<W extends Waiting>(state: Requests, waiting: readonly W[], nowMs: number): W | undefined {
   const fairest = (windows: readonly W[]) =>
     windows.find(window => shareLeft(state, window, windows, nowMs) > 0) ?? windows[0]

@@ -59,7 +59,7 @@ function sessionsOf(record: unknown): number {
 export const sessionsShown = (records: readonly unknown[]): number =>
   records.reduce<number>((sum, record) => sum + sessionsOf(record), 0)
 
-/** Returns a page's billed sessions: at least one per record (section 4.12, rules 1 and 2), whatever the answer reports. */
+/** Returns a page's billed sessions: at least one per record (section 4.12, rules 1 and 2), no matter what the answer reports. */
 export const billOf = (records: readonly unknown[], reported: number | null): number =>
   Math.max(records.length, reported ?? sessionsShown(records))
 
@@ -134,7 +134,7 @@ const daysLeft = (ageMs: number | null): number => Math.max(1, PERIOD_DAYS - (ag
 export interface Outlook {
   /** Sessions per day of agents whose last weeks were read before the run; agents without conversations in these weeks need none. */
   knownPerDay: number
-  /** Agents of which nothing was read when the run was planned, with the rate that the run has seen; null if it has seen none. */
+  /** Agents without read conversations when the run was planned, with the rate that the run has seen; null if none. */
   learned: readonly { agentId: string; perDay: number | null; conversations: number }[]
 }
 

@@ -86,7 +86,7 @@ export function judgePage(progress: WindowProgress, page: PageFacts): Judgement 
   const known = new Set(printsIn(recentIds))
   const digest = fingerprint([...new Set(prints)].sort().join(''), DIGEST_CHARACTERS)
   const isSeen = includesDigest(pageDigests, digest)
-  // Small pages may lie in the first second of a generation, which is requested again.
+  // Small pages may be within the first second of a generation, which is requested again.
   const overlaps = !isSeen && isInFirstSecond(page)
   const repeated = isSeen ? prints.length : overlaps ? 0 : prints.filter(id => known.has(id)).length
   const isStalled = page.outOfRange === true || (repeated === prints.length && page.hasMore)
@@ -105,7 +105,7 @@ export function judgePage(progress: WindowProgress, page: PageFacts): Judgement 
   }
 }
 
-/** True if all dated records of the page lie in the second at which its generation began. */
+/** True if all dated records of the page are in the second at which its generation began. */
 function isInFirstSecond({ beginMs, firstTsMs, lastTsMs }: PageFacts): boolean {
   if (beginMs == null || firstTsMs == null || lastTsMs === null) return false
   return secondOf(firstTsMs) === secondOf(beginMs) && secondOf(lastTsMs) === secondOf(beginMs)

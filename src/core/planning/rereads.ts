@@ -83,7 +83,7 @@ function affordable(options: RereadOptions): ReadRange[] {
     .filter(range => isDue(range, options) && isWorth(range, options))
     .sort(byWorth)
     .filter(range => {
-      // The conversation at the range's beginning belongs to the previous page, and is exported again, too.
+      // The conversation at the range's beginning belongs to the previous page, and is also exported again.
       const price = range.sessions + 1
       if (price > left) return false
       left -= price

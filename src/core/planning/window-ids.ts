@@ -68,7 +68,7 @@ interface Unanswered {
   gone: string[]
   /** Ids that were scanned and not exported: no person has written in them (section 4.12, rule 1). */
   notExportable: string[]
-  /** Ids of which some may be gone, some not exportable and some unanswered: the answer does not distinguish them. */
+  /** Ids that may be gone, not exportable or unanswered: the answer does not distinguish these cases. */
   either: string[]
 }
 

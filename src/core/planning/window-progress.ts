@@ -64,8 +64,8 @@ export function advance(progress: WindowProgress, page: PageFacts): WindowProgre
 }
 
 /**
- * True if a page contains as many conversations as requested, including skipped ones: it may have been cut off,
- * whatever it reports. False if records have no `ts`, since verifying would export them again after the last dated one.
+ * True if a page contains as many conversations as requested, including skipped ones: it may have been cut off, no matter
+ * what it reports. False if records have no `ts`, since verifying would export them again after the last dated one.
  */
 const isFull = ({ returned, scanned, limit, undated = 0 }: PageFacts): boolean =>
   (returned >= limit || scanned === limit) && undated === 0

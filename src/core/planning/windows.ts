@@ -122,7 +122,7 @@ export interface PageFacts {
   ids?: string
   /** Number of records without a usable `ts` or `ID`; omitted for none. */
   undated?: number
-  /** Set if the page has dated records and none lies in the window, or if the vendor says that it answers another query. */
+  /** Set if the page has dated records and none is in the window, or if the vendor says that it answers another query. */
   outOfRange?: true
   /** The limit of pages after earlier failures. */
   cap?: PageCap
@@ -189,7 +189,7 @@ export interface WindowProgress {
   /** Number of conversations that the vendor scanned; for pages without that number, of the returned conversations. */
   scanned: number
   billed: number
-  /** Seconds that missing pages may have contained and that the window does not cover; omitted for none. */
+  /** Seconds that missing pages may have contained. The window does not cover them. Omitted for none. */
   holes?: Coverage
   /** Set after a missing page until a page has a `ts`: the position of the pages in between is unknown. */
   adrift?: true
@@ -241,7 +241,7 @@ export function restartPoint(window: Window, timesMs: readonly number[]): number
   return times.reduce((safest, ms) => (ascending ? Math.min(safest, ms) : Math.max(safest, ms)))
 }
 
-/** Returns the second that contains `ms`; null if there is no time, or it lies outside of the window. */
+/** Returns the second that contains `ms`; null if there is no time, or it is outside of the window. */
 export function secondWithin({ fromSec, toSec }: Pick<Window, 'fromSec' | 'toSec'>, ms: number | null): number | null {
   if (ms === null) return null
   const second = secondOf(ms)

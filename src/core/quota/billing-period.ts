@@ -135,8 +135,8 @@ function groupsOf(votes: readonly Vote[]): Vote[][] {
 }
 
 /**
- * Returns the vote of a group's majority; in a tie, the one for the unknown period. A lower count of the same moment
- * does not contradict a used-up quota.
+ * Returns the vote of a group's majority; in a tie, the one for the unknown period. A lower count of the same time does
+ * not contradict a used-up quota.
  */
 function majority(group: readonly Vote[], knownId: string): Vote {
   const spent = group.find(({ id }) => id.startsWith('spent ') && id !== knownId)
@@ -203,8 +203,8 @@ export function fitsReport(period: GrantedPeriod, usage: ReportedUsage, sessions
   return (reportedUsed(usage, included) ?? 0) + sessions <= included + allowedPacks * PACK_SESSIONS
 }
 
-// The quota after a restart. The reports of loaded pages give the counts of each period. The newest answers, which the
-// lease log repeats, decide again which one is running.
+// The quota after a restart. Reports of loaded pages give each period's counts. The newest answers, also in the lease
+// log, determine the running one.
 
 /** Reports of the loaded pages under one key. */
 export interface ReportedPeriod {

@@ -24,7 +24,7 @@ export interface ReportedRateLimit {
   remainingHour: number | null
 }
 
-/** Larger counts are mistakes: no workspace has so many conversations, sessions or requests. */
+/** Larger counts are mistakes: no workspace has that many conversations, sessions or requests. */
 const MAX_COUNT = 1e12
 
 /** Matches a JSON number. `Number` alone would also read hexadecimal, and the empty string as 0. */

@@ -2,8 +2,8 @@
 // our own answers, which are certain. Reported usage minus our own count is a lower bound of all other users' usage.
 // The sum of this bound and our own count never exceeds the truth, however late the report is.
 //
-// A late counter also hides the usage of others. Once a report lacks requests of ours, every report is assumed to lack
-// as many requests (or to be as late), until an hour has passed without such evidence.
+// A late counter also hides the usage of others. Once a report lacks our requests, every report is assumed to lack as
+// many requests (or to be as late), until an hour has passed without such evidence.
 import { HOUR, MINUTE } from '../time.ts'
 
 /** One of our requests. */

@@ -13,7 +13,7 @@ import { connectS3, isMissing, type S3Connection, s3Error } from './client.ts'
 
 export interface StoredObject {
   name: string
-  /** Without quotes, since not all servers send them in all answers. */
+  /** ETag without quotes, since not all servers send them in all answers. */
   etag: string
   /** Time of the last change, by the server's clock. */
   modifiedMs: number

@@ -33,7 +33,7 @@ export type ChildMessage =
 
 export type SupervisorMessage =
   | ({ kind: 'work' } & Work)
-  /** Like SIGTERM: a second `stop` aborts requests in flight. */
+  /** Works like SIGTERM: a second `stop` aborts requests in flight. */
   | { kind: 'stop' }
 
 /** Exit code after DuckDB invalidated the database: the supervisor restarts the child. */

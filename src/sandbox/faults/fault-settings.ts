@@ -22,7 +22,7 @@ interface FaultDefinition {
   stage: Stage
   /** One line for `--help` and the docs. */
   help: string
-  /** True if a script may serve it to requests of the other kinds, too. */
+  /** True if a script may serve it also to requests of the other kinds. */
   search?: true
   /** Served only to requests in paginated mode, or only to those with a cursor. */
   needs?: 'paging' | 'cursor'

@@ -7,7 +7,7 @@ import { invalidQuery, readQuery } from './input.ts'
 export interface ExportQuery {
   format: 'json' | 'csv'
   sort: 'asc' | 'desc'
-  /** As sent, for the echoed `query`. */
+  /** Text as sent, for the echoed `query`. */
   fromTs: number | null
   toTs: number | null
   /** Inclusive bounds in ms; 0 and infinity if omitted. */

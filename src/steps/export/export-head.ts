@@ -17,7 +17,7 @@ import { type Heading, pageHead } from '../page-head.ts'
 
 const inspect = compileInspection(conversation)
 
-/** Returns the `ts` of the records that have a plausible one, ms, in their order. */
+/** Returns the `ts` of the records that have a plausible one, ms, in the order of the records. */
 function timesOf(data: readonly unknown[]): number[] {
   return data.flatMap(record => {
     const ts = (record as { ts?: unknown } | null)?.ts

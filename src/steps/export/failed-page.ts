@@ -82,7 +82,7 @@ function mayConcernPage(error: unknown): error is VendorError {
 export async function recoverFailedPage(failed: FailedPage): Promise<Past> {
   const { progress, query, error } = failed
   if (isById(progress.window.kind) && isCode(error, 'API_NOT_FOUND', 'API_BAD_REQUEST')) return pastRefusedIds(failed)
-  // The next request, without the cursor, shows whether the agent is refused, too.
+  // The next request, without the cursor, shows whether the agent is also refused.
   if (query.cursor !== undefined && isCode(error, 'API_BAD_REQUEST', 'API_NOT_FOUND', 'API_FORBIDDEN'))
     return pastRefusedCursor(failed)
   if (!mayConcernPage(error)) return { progress, failure: error }

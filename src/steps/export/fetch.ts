@@ -378,7 +378,7 @@ async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant
 
 /**
  * Lands the refusal of an agent's export as a page without the answer's content: the vendor no longer has the agent,
- * and a replay must mark it as missing, too. @throws HOME_UNUSABLE
+ * and a replay must also mark it as missing. @throws HOME_UNUSABLE
  */
 export async function landGone(fetching: Landing, agentId: string, { exchange }: VendorError): Promise<void> {
   const { clock, landing, pending } = fetching

@@ -40,7 +40,7 @@ export interface ResourcePage {
   query: Readonly<Record<string, string>>
   /** Paths inside records at which secrets were removed. */
   removed: readonly string[]
-  /** Ids of its records that the listing's second list contains, too; omitted if the listing has none. */
+  /** Ids of its records that the listing's second list also contains; omitted if the listing has none. */
   starredIds?: readonly string[]
 }
 

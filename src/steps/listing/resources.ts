@@ -70,7 +70,7 @@ export async function fetchResources(fetching: ResourceFetching, only?: readonly
 
 /**
  * Returns the minimum number of requests that a sync of these agents would make now; lists may have several pages.
- * Agents that are not stored yet count, too.
+ * Agents that are not stored yet also count.
  */
 export async function countDue(
   fetching: ResourceFetching,

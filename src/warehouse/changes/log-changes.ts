@@ -29,8 +29,8 @@ export async function logRange(reader: Pick<Writer, 'rows'>): Promise<LogRange> 
 }
 
 /**
- * Begins a new epoch, inside the caller's transaction: after columns have changed, or so many rows that logging them
- * would cost more than filling copies again.
+ * Begins a new epoch, inside the caller's transaction: after columns have changed, or if logging the changed rows would
+ * cost more than filling copies again.
  */
 export async function beginEpoch(writer: Writer): Promise<void> {
   await writer.run('DELETE FROM _changes')

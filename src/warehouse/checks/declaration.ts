@@ -30,7 +30,7 @@ export interface Check {
   problem?: string
 }
 
-/** True for marts and models, which are published, too. */
+/** True for marts and models, which are also published. */
 const isDerived = (table: string): boolean => /^(marts|models)\./.test(table)
 
 const SETTINGS = ['severity', 'blocks', 'table', 'key']

@@ -57,7 +57,7 @@ const COLUMN = /^ {2}"?(\w+)"? (\w+(?:\[\])?)(?: NOT NULL)?,?$/
 const PII = / \(PII: (\w+)\)/
 
 /**
- * Returns the tables that the files of `sql/meta` create, in their order. A comment before a table or a column describes it:
+ * Returns the tables that the files of `sql/meta` create, in order. A comment before a table or a column describes it:
  *
  *   -- What a row of the table is.
  *   CREATE TABLE _name (

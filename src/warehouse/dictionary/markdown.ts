@@ -105,7 +105,7 @@ const isSame = (a: readonly string[], b: readonly string[]): boolean => a.join()
 
 /** Returns the entities whose key columns this entity has. Omits those that another of these entities refers to by the same columns. */
 function references(entity: Entity, all: readonly Entity[]): Entity[] {
-  // Of several tables with the same key, such as events and the tables of their types, the first is referred to.
+  // References name the first of several tables with the same key, such as events and the tables of their types.
   const firsts = all.filter(({ key }, at) => all.findIndex(other => isSame(other.key, key)) === at)
   const found = firsts.filter(({ table, key }) => table !== entity.table && hasKey(entity, key))
   return found.filter(

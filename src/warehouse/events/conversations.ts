@@ -77,7 +77,7 @@ function lightOf({ type, payload }: IncomingEvent): Record<string, unknown> | nu
   return type?.reportsConversation === true && isObject(light) ? light : null
 }
 
-/** Returns the record's last change according to the event, ms; null if it lies after the event (like the macro `changed_at`). */
+/** Returns the record's last change according to the event, ms; null if it is after the event (like the macro `changed_at`). */
 function modifiedMs(light: Record<string, unknown> | null, { createdMs }: IncomingEvent): number | null {
   const ms = timeOf(light?.lastModified)
   return ms !== null && ms <= createdMs + MAX_CLOCK_SKEW_MS ? ms : null

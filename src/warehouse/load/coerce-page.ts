@@ -126,7 +126,7 @@ export function coercePage(
       continue
     }
     all.records.push({ element, json: one.json })
-    // Not spread into `push`: a record may have more unknown keys than a call may have arguments.
+    // Spreading into `push` would fail: a record may have more unknown keys than a call may have arguments.
     for (const issue of one.issues) all.issues.push(issue)
     for (const drift of one.drift) all.drift.push(drift)
   }

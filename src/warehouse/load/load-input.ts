@@ -19,7 +19,7 @@ export interface LoadablePage {
     answeredBy?: readonly string[]
     /** Agent that the answer reports as gone. */
     goneAgentId?: string
-    /** Ids of the page's records that the listing's second list contains, too. */
+    /** Ids of the page's records that the listing's second list also contains. */
     starredIds?: readonly string[]
     run: string
     status: number

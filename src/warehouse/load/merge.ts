@@ -100,7 +100,7 @@ async function insertRows(
   }
   const names = [...layout.key, ...own, 'extra', ...Object.keys(bookkeeping)]
   const selected = [...keyItems(layout, workspaceId), ...recordItems(layout, unknown), ...Object.values(bookkeeping)]
-  // No join if nothing is replaced: even an empty join of such wide rows took a quarter of the time of writing a few rows.
+  // Joins only if something is replaced: even an empty join of such wide rows took a quarter of the time of writing a few rows.
   const stored = replaces ? ` LEFT JOIN stored b ON b.agent_id = ${agent} AND b.id = s.${quoteName(record.id.key)}` : ''
   await writer.run(
     `INSERT INTO ${record.table} (${names.join(', ')}) SELECT ${selected.join(', ')} FROM ${STAGE} s${stored}`,

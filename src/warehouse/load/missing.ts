@@ -49,7 +49,7 @@ function absencesOfResource(resource: DeclaredResource, pages: readonly Loadable
   if (resource.absence === 'never') return []
   if (resource.absence === 'not found') {
     if (status !== 404 || id === undefined) return []
-    // If the vendor lacks the id, it lacks the id's children, too.
+    // If the vendor lacks the id, it also lacks the id's children.
     const children = childrenOf(resource).map(({ record }) => ({ record: record.table, owner: id, id: null }))
     return [{ record: table, owner: requestedAgentId, id }, ...children].map(absence => ({
       ...absence,

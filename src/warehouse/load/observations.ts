@@ -11,7 +11,7 @@ import { OBSERVATIONS } from '../changes/published-tables.ts'
 import { iso, type Writer } from '../connection.ts'
 import { STAGE } from './stage.ts'
 
-/** Columns of the conversation that an observation has, too. */
+/** Columns of the conversation that an observation also has. */
 const OBSERVED = [
   'state',
   'stage',

@@ -122,7 +122,7 @@ async function eraseFromMarts(writer: Writer, workspaceId: string): Promise<void
 
 /**
  * Deletes the rows of all models, since any column may contain data of an erased record, and a model that cannot be
- * built would keep it. Targets erase the rows, too.
+ * built would keep it. Targets also erase the rows.
  */
 async function emptyModels(writer: Writer): Promise<void> {
   const models = await builtModels(writer)

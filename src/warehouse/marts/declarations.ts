@@ -57,7 +57,7 @@ export interface Mart {
   rowsOf: readonly string[]
   /** Columns that hold the key of another mart under another name. */
   joins: readonly MartJoin[]
-  /** Columns with values from records of other agents, too. Targets with a row filter do not receive them. */
+  /** Columns that also have values from records of other agents. Targets with a row filter do not receive them. */
   shared: readonly string[]
   use: string
   /** Example queries. */

@@ -310,7 +310,7 @@ async function followPeople(writer: Writer, scope: Scope | null): Promise<boolea
   return different !== undefined
 }
 
-/** Searches all conversations for people about whom no other changed conversation has an equally new text. */
+/** Searches all conversations for people without an equally new text in another changed conversation. */
 async function findDoubtful(writer: Writer): Promise<void> {
   if ((await created(writer, 'doubtful_people', sqlFile('refresh/doubtful_people'))) === 0) return
   await writer.run('SET VARIABLE people = (SELECT list(user_id) FROM doubtful_people)')

@@ -84,7 +84,7 @@ async function planOf({ writer, instance }: ModelOptions['warehouse'], files: re
   }
 }
 
-/** Returns the newest log entry of each table. Entries of a record cover its child tables, too. */
+/** Returns the newest log entry of each table. Entries of a record also cover its child tables. */
 async function newestEntries(writer: Writer): Promise<Map<string, number>> {
   const rows = await writer.rows<{ name: string; seq: string }>(
     'SELECT table_name AS name, max(seq)::VARCHAR AS seq FROM _changes GROUP BY ALL',

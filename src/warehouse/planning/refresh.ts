@@ -12,7 +12,7 @@ type Reader = Pick<Writer, 'rows'>
 
 /**
  * Returns ranges since `sinceMs` that may hide conversations, each by its newest reading, and `others` head windows
- * that hide none, since late conversations may lie in any range. Returns none if conversations since `evidenceSinceMs`
+ * that hide none, since late conversations may be in any range. Returns none if conversations since `evidenceSinceMs`
  * show that `ts` is the last activity: ongoing ones then appear in the next head window.
  */
 export async function hidingRanges(
@@ -116,7 +116,7 @@ const MAY_BE_DUE = `(_missing_since IS NULL OR _missing_since < _dirty_since) AN
 
 /**
  * Returns conversations that became dirty before `beforeMs`, oldest first. `skipKnown` omits those whose changes events
- * have carried. `knownOneIn` selects only one in so many of these, by the conversation and its last change.
+ * have carried. `knownOneIn` selects only one in that many of these, by the conversation and its last change.
  */
 export const dirtyIds = (
   reader: Reader,

@@ -15,7 +15,7 @@ import { quoteName } from '../../catalog/layout.ts'
 import { prepareGuarded } from './guard/guard.ts'
 import { uniqueNames } from './results.ts'
 
-/** Types whose values are read as they are; nested types are handled below. */
+/** Types whose values are read unchanged; nested types are handled below. */
 const UNCHANGED: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.BOOLEAN,
   DuckDBTypeId.INTEGER,

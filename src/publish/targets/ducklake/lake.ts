@@ -29,7 +29,7 @@ export interface LakeData {
   sync(sinceMs: number): Promise<void>
   /** Removes files, given by their names relative to the place. */
   remove(names: readonly string[]): Promise<void>
-  /** Returns the error of the place; null if the cause lies elsewhere. */
+  /** Returns the error of the place; null for other causes. */
   errorOf(cause: unknown): ConvohouseError | null
   close(): void
 }

@@ -164,7 +164,7 @@ export async function openParquet(
     work.catch(cause => {
       throw targetError(path, cause, hint)
     })
-  // The lock file lies inside, since the folder may be the root of a file system.
+  // The lock file is inside, since the folder may be the root of a file system.
   await lockTarget(database, path, join(path, LOCK_FILE))
   await orUnusable(removeOldVersions(path), DISK_HINT)
   return {

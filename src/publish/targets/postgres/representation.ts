@@ -1,4 +1,4 @@
-// Represents values in PostgreSQL, which can hold less than DuckDB: no NUL in a text, no long text in an index, fewer years.
+// Represents values in PostgreSQL, which stores fewer values than DuckDB: no NUL in a text, no long text in an index, fewer years.
 // The package already contains the values as PostgreSQL stores them, so that a comparison with the warehouse finds them equal.
 import type { TableColumn } from '../../../catalog/ddl.ts'
 import { quoteName } from '../../../catalog/layout.ts'

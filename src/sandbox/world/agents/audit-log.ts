@@ -27,7 +27,7 @@ interface Audited {
   variables: Record<string, unknown>
   /** Time when the world began to be served, ms: users change nothing after it, except by traffic. */
   startMs: number
-  /** Times of renamings by traffic, ms, in order, and the title since a time. */
+  /** Times at which traffic renamed the agent, ms, in order, and its title since a time. */
   renamedMs: readonly number[]
   titleAt(ms: number): string
   nowMs: number

@@ -146,7 +146,7 @@ const TOOL_DEFAULTS = {
 type Given = Pick<Tool, 'id' | 'name' | 'description'> &
   Partial<Omit<Tool, 'fields'>> & { fields: (Partial<Variable> & { key: string })[]; atMs: number }
 
-/** Completes a tool as it is stored: numbers its fields, and adds owner and times. */
+/** Completes a tool for storage: numbers its fields, and adds owner and times. */
 export function toolRecord({ atMs, fields, ...given }: Given, { agentId, workspaceId: userId }: Owner): Tool {
   const at = new Date(atMs).toISOString()
   const own = { agentId, userId }

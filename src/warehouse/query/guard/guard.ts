@@ -146,7 +146,7 @@ async function checkTable(connection: DuckDBConnection, name: TableName): Promis
   }
 }
 
-/** DuckDB joins the parts of an unknown qualified name to a path, so `main.csv` would open a file. Therefore only known names pass. */
+/** DuckDB joins the parts of an unknown qualified name to a path, so `main.csv` would open a file. So only known names pass. */
 async function isKnown(connection: DuckDBConnection, { catalog, schema, table }: TableName): Promise<boolean> {
   const reader = await connection.runAndReadAll(
     `SELECT count(*) FROM (
