@@ -33,7 +33,7 @@ const SHARE = 0.01
 /** Defaults of the configuration, on two cores. */
 const SETTINGS = { everyMs: 900_000, memoryLimit: '512MB', threads: 2 }
 
-/** Longer than the default, so that slow publications are measured as well. */
+/** Longer than the default, so that slow publications are also measured. */
 const LONGEST_MS = 3_600_000
 
 const MIB = 2 ** 20

@@ -261,7 +261,7 @@ describeWithPostgres('personal data in PostgreSQL', () => {
       )
       return (await scene.admin.rows(searches.join(' UNION ALL '))).flat().sort()
     }
-    /** Searches the write-ahead log, too. */
+    /** Also searches the write-ahead log. */
     const isInFiles = async () => {
       await scene.admin.execute('CHECKPOINT')
       const data = join(scene.server.folder, 'data')

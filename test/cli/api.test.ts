@@ -43,7 +43,7 @@ async function lastRequest() {
   return `${method} ${path} ${status}`
 }
 
-/** For each operation: flags, body, and a key of the answer. Deletions come last. */
+/** Calls of each operation: flags, body, and a key of the answer. Deletions come last. */
 const calls: [string, string, unknown, string][] = [
   ['createTool', '--agent AGENT --yes', { tool: { name: 'n', description: 'd' } }, 'data'],
   ['listTools', '--agent AGENT', undefined, 'data'],

@@ -36,8 +36,8 @@ function leaves(value: unknown): string[] {
 /** Shorter texts may occur anywhere by chance. */
 const MIN_CHARS = 8
 /**
- * Texts that identify nobody: times, which the server may store as a window's bounds or last landed `ts`, and single words, because
- * their fields have only a few values.
+ * Texts that identify no person: times, which the server may store as a window's bounds or last landed `ts`, and single
+ * words, because their fields have only a few values.
  */
 const TIME_OR_WORD = /^(1[78]\d{8}(\d{3})?|[a-z_-]+)$/
 /** Maximum number of conversations with a text that still identifies one of them. */

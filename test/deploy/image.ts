@@ -37,7 +37,7 @@ export async function buildStage(folder: string): Promise<void> {
   await promisify(execFile)(process.execPath, ['build.mjs'], { cwd: folder })
 }
 
-/** For processes that run in the image's folder: linked packages resolve dependencies in this folder, not at the link's target. */
+/** Environment of processes in the image's folder: linked packages resolve dependencies in this folder, not at the link's target. */
 export const IMAGE_ENV = { NODE_OPTIONS: '--preserve-symlinks', NODE_ENV: 'production' }
 
 /** Returns the image's `/app`: the build and the production packages. */

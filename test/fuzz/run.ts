@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 export interface Crash {
   number: number
   sql: string
-  /** How the process ended: signal or exit code; `stuck` or `memory` if this program killed it. */
+  /** End of the process: signal or exit code; `stuck` or `memory` if this program killed it. */
   how: string
 }
 

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await promisify(execFile)(process.execPath, [MAIN, 'publish', '--config', config], { env })
   instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY', threads: '1' })
   const connection = await instance.connect()
-  // Not UTC, as on most machines of readers.
+  // The time zone is not UTC, as on most machines of readers.
   await connection.run(`SET TimeZone = 'Asia/Tokyo'`)
   ask = async sql => {
     const reader = await connection.runAndReadAll(sql)

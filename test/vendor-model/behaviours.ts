@@ -192,7 +192,7 @@ const EFFECTS = {
   },
   'mirror-empty': { page: draft => nothingOn(draft, { hasMore: false }) },
   // Failures
-  /** `value`: the status; 1 as `word`: billed all the same. */
+  /** `value`: the status. With 1 as `word`, the answer is billed anyway. */
   fails: {
     page: (draft, { behaviour: { value = 500, word } }) => fail(draft, value, word === 'billed'),
   },

@@ -35,7 +35,7 @@ const byKey = (reports: readonly KeyedReport[]): Map<string, KeyedReport[]> => {
 
 /**
  * Returns the greatest count that each report under one key implies. A count that both following ones contradict was a
- * mistake; reports of the same moment do not contradict each other.
+ * mistake; reports of the same time do not contradict each other.
  */
 function countsOf(own: readonly KeyedReport[]): (readonly [KeyedReport, number | null])[] {
   const included = greatest(...own.map(({ usage }) => usage.includedQuota)) ?? INCLUDED_SESSIONS
@@ -57,7 +57,7 @@ function countsOf(own: readonly KeyedReport[]): (readonly [KeyedReport, number |
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Returns the key of each moment: the one with the most reports. */
+/** Returns the key of each time: the one with the most reports. */
 function keysByMoment(reports: readonly KeyedReport[]): KeyedReport[] {
   const groups = byKey(reports)
   const alike = ({ key }: KeyedReport) => groups.get(key)!.length

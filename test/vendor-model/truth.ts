@@ -60,7 +60,7 @@ export const sessionsOf = (conversations: readonly Conversation[], atMs: number)
 export const requestsOf = (world: World, { index }: SyncOutcome): Served[] =>
   exportsOf(world).filter(({ sync }) => sync === index)
 
-/** The readable answers of a sync. What a process that is killed has received at that moment is lost, in each of its four loops. */
+/** Returns the readable answers of a sync. A killed process loses the answers that it has just received, in each of its four loops. */
 export function answersKept(world: World, sync: SyncOutcome): Served[] {
   const answered = requestsOf(world, sync).filter(({ received }) => received !== null)
   return sync.isKilled || sync.isRunaway ? answered.slice(0, -4) : answered

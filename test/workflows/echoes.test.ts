@@ -75,7 +75,7 @@ async function echoingProxy({ url, world }: Sandbox): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Returns the text of a file, decompressed if it is compressed, whatever its name. */
+/** Returns the text of a file, decompressed if it is compressed, regardless of its name. */
 function readings(bytes: Buffer): string {
   const inner = [gunzipSync, inflateSync, brotliDecompressSync].flatMap(unpack => {
     try {

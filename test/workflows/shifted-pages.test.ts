@@ -96,7 +96,7 @@ it('three records that leave a window before its second page hide three others o
 
 it('a vendor whose `ts` is the last activity hides no conversation for good if others move while history is read', async () => {
   const { simulated, world, onNextPage, billed, missing } = await appOf(700, [OFFSETS], { ts: 'activity' })
-  // At each page, one of the newest conversations continues, which the first page has returned.
+  // With each page, one of the newest conversations continues, which the first page has returned.
   for (const [index, one] of world.vendor.options.conversations.slice(-6, -1).entries())
     one.sessionsMs = [...one.sessionsMs, START_MS + HOUR + 2_000 * (index + 1)]
   onNextPage.run = ({ clock }) => clock.advance(2_000)

@@ -70,9 +70,9 @@ describe('a vendor with every fault', () => {
 })
 
 interface HostileCase {
-  /** How pages with such a record are loaded: unchanged, coerced, or coerced with the record in quarantine. */
+  /** Loading of pages with such a record: unchanged, coerced, or coerced with the record in quarantine. */
   group: 'as landed' | 'coerced' | 'quarantined'
-  /** Where the record is reported; every world also has other issues and drift. Default: nowhere. */
+  /** Place where the record is reported; every world also has other issues and drift. Default: nowhere. */
   reported?: { table: '_issues' | '_drift' | '_quarantine'; where: string }
   /** The rows of such records are also compared field by field. */
   exact?: true

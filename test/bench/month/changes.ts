@@ -8,7 +8,7 @@ export interface Change {
 export interface ChangedConversation {
   agentId: string
   id: string
-  /** In chronological order. */
+  /** Changes in chronological order. */
   changes: Change[]
 }
 

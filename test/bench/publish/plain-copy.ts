@@ -17,7 +17,7 @@ import { MEMORY_LIMIT } from './place.ts'
 /** Enough memory that COPY is not slowed down by a lack of it. */
 const PLENTY = '6GB'
 
-/** Returns the SELECT of a table's rows as they are published, with their month if `isPartitioned`. */
+/** Returns the SELECT of a table's published rows, with their month if `isPartitioned`. */
 function published(relation: SelectedRelation, isPartitioned: boolean): string {
   const { name, published: of, columns, values } = relation
   const names = columns.map(column => column.name)

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(home, { recursive: true }))
 
-/** By default, one format that this process writes and one that DuckDB writes. */
+/** The usual tier tests one format that this process writes and one that DuckDB writes. */
 const FORMATS = isDeep ? ['csv', 'json', 'arrow', 'parquet'] : ['csv', 'parquet']
 const answerTo = (file: string, format: string) =>
   inProcess(['query', 'SELECT 1 AS a', '-o', file, '--format', format], { env })

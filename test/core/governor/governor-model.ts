@@ -1,5 +1,5 @@
-// A model of a vendor with a quota and an hourly limit, and of workers that obey the governor's grants. Whatever happens to the
-// workers (slow, lost, killed), the model knows what the vendor counted.
+// A model of a vendor with a quota and an hourly limit, and of workers that obey the governor's grants. Even if workers
+// are slow, lost or killed, the model knows what the vendor counted.
 
 import {
   type Decision,

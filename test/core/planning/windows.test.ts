@@ -146,7 +146,7 @@ const TO_SEC = BASE_SEC + 130
 
 const vendors = fc.record({
   unit: fc.constantFrom('ms' as const, 's' as const),
-  // Times lie in the window, at its edges and just outside; many records share a `ts`.
+  // Times are in the window, at its edges and just outside; many records share a `ts`.
   all: fc
     .array(
       fc.integer({ min: (FROM_SEC - 3) * 1_000, max: (TO_SEC + 3) * 1_000 }).map(ms => ms - (ms % 250)),
@@ -204,7 +204,7 @@ describe('paging a window through refused cursors and changed limits', () => {
     fc.assert(
       fc.property(syncs, sync => {
         const { exported, done, hasGap } = paged(sync)
-        // Small pages of which all records share one second, twice without a usable cursor, end with a gap, which is requested again.
+        // Small pages whose records all share one second, twice without a usable cursor, end with a gap, which is requested again.
         fc.pre(!hasGap)
         const lowest = sync.fromSec === null ? Number.NEGATIVE_INFINITY : sync.fromSec * 1_000
         const inside = sync.vendor.all.filter(({ tsMs }) => tsMs >= lowest && tsMs <= TO_SEC * 1_000 + 999)
