@@ -32,7 +32,7 @@ const anchorsOf = (page: string): string[] =>
 describe('the decisions in docs/adr', () => {
   const numbers = decisions.map(name => Number.parseInt(name, 10))
 
-  it('have numbers of their own, the same in file name and heading', () => {
+  it('have unique numbers, the same in file name and heading', () => {
     expect(new Set(numbers).size).toBe(numbers.length)
     for (const name of decisions)
       expect(read(`docs/adr/${name}`)).toMatch(new RegExp(`^# ${Number.parseInt(name, 10)}\\. `))

@@ -63,7 +63,7 @@ async function failureText(target: LakeTarget): Promise<string> {
 const describeWithBoth = whyLacking(S3_SERVER) === null ? describeWithPostgres : describeWithPostgres.skip
 
 describeWithBoth('a lake with its data in S3', () => {
-  it('is compacted, and removes objects that no version has any more, those that killed publications left, and no others', async () => {
+  it('is compacted, and removes only objects of no version and leftovers of killed publications', async () => {
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', join(s3.app.home, 'admin.credentials'))
     vi.stubEnv('AWS_REGION', 'us-east-1')
     try {
@@ -101,7 +101,7 @@ describeWithBoth('a lake with its data in S3', () => {
     expect(await objectsWith(target, 'vergissmeinnicht')).toEqual([])
   })
 
-  it('never shows its credentials: not in the catalog, nor in what DuckDB says of databases and secrets', async () => {
+  it('never shows its credentials: neither in the catalog nor in what DuckDB lists of databases and secrets', async () => {
     const target = newTarget()
     const state = join(app.home, 'state')
     const entry = await patchedTarget(
@@ -122,7 +122,7 @@ describeWithBoth('a lake with its data in S3', () => {
     for (const text of [found, metadata]) expect(text).not.toContain(secretAccessKey)
   })
 
-  it('reports wrong settings with what to do, and readers keep the earlier version', async () => {
+  it('reports wrong settings with a hint, and readers keep the earlier version', async () => {
     const place = app.workspace()
     const target = newTarget()
     await load(place, [{ ID: 'a', userName: 'Ann' }])

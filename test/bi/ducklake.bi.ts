@@ -141,7 +141,7 @@ describeWithPostgres('a lake', () => {
     expect(await python('lake', ['-c', code])).toMatch(/conversations/)
   })
 
-  it('is refused where something else has written it, and where its data is elsewhere or of another lake', async () => {
+  it('is refused if something else has written it, or if its data is elsewhere or belongs to another lake', async () => {
     const target = newTarget()
     await publish(target)
     expect(await failureText({ ...target, data: join(app.home, 'moved') })).toMatch(
@@ -236,7 +236,7 @@ describeWithPostgres('the versions of a lake', () => {
     })
   })
 
-  it('expire, and their files stay for readers that have begun; what killed publications left goes, and nothing else', async () => {
+  it('expire, and their files stay for readers that have begun; only leftovers of killed publications are removed', async () => {
     const target = newTarget()
     const writer = await lakeWriter(app.home, target)
     await writer.publish(people(0, 10, 'first'), { refill: true, erases: false })
@@ -261,7 +261,7 @@ describeWithPostgres('the versions of a lake', () => {
     expect(await count(`SELECT count(*) FROM people WHERE name LIKE 'second%'`)).toBe(10)
   })
 
-  describe('where a column has no range in one of their files', () => {
+  describe('if a column has no range in one of their files', () => {
     const long = 'é'.repeat(6_000)
 
     it('lose rows for queries with a filter if DuckLake alone writes them: else `widenRanges` can be deleted', async () => {

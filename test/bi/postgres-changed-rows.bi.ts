@@ -47,7 +47,7 @@ describeWithPostgres('a delta in PostgreSQL', () => {
     expect(await stored('crm_activities')).toEqual(activities)
   })
 
-  it('receives changes of the last digit, whatever the settings of its role, and calls no function of other people', async () => {
+  it('receives changes of the last digit under any settings of its role, and calls no function of other users', async () => {
     const place = app.workspace()
     const target = newTarget()
     const { admin } = scene

@@ -32,7 +32,7 @@ async function failureText(target: PostgresTarget, options = {}): Promise<string
 }
 
 describeWithPostgres('a target in PostgreSQL that cannot be reached', () => {
-  it('is reported with what to correct, and is published to as soon as the password in its file is the new one', async () => {
+  it('is reported with a hint, and is published to as soon as the password in its file is the new one', async () => {
     const passwordFile = join(app.home, 'loader-password')
     await scene.admin.execute(
       `CREATE ROLE loader LOGIN PASSWORD 'first-s3cret'; GRANT CREATE ON DATABASE postgres TO loader;

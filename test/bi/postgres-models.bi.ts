@@ -9,7 +9,7 @@ const scene = postgresScene()
 const { app, publish, newTarget } = scene
 
 describeWithPostgres('models of the user in PostgreSQL', () => {
-  it('have a schema of their own, with classes, types, keys and comments; they follow as deltas, and leave an empty table', async () => {
+  it('have a separate schema, with classes, types, keys and comments; they follow as deltas, and leave an empty table', async () => {
     const place = app.workspace()
     const target = newTarget({ pii: DEFAULT })
     const schema = `${target.schema}_models`

@@ -130,7 +130,7 @@ describeWithPostgres('a target in PostgreSQL', () => {
     expect(await scene.admin.rows(`SELECT as_of > '2026-01-01' FROM ${target.schema}._publication`)).toEqual([[true]])
   })
 
-  it('holds every value that the warehouse can hold, as PostgreSQL and its clients can read it', async () => {
+  it('stores every value of the warehouse in a form that PostgreSQL and its clients can read', async () => {
     const { writer } = app.warehouse
     const target = newTarget()
     const long = 'x'.repeat(20_000)

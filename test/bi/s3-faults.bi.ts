@@ -59,7 +59,7 @@ const slowDown = (res: ServerResponse) => {
 }
 
 describeWithS3('a target in S3 that cannot be used', () => {
-  it('is reported with what to correct, and is published to as soon as the credentials in its file are the right ones', async () => {
+  it('is reported with a hint, and is published to as soon as the credentials in its file are the right ones', async () => {
     await load(app.workspace(), [{ ID: 'a' }])
     const { admin, reader } = scene.server
     const wrong = { accessKeyId: 'AKNOBODY', secretAccessKey: 'wr0ng' }
@@ -150,7 +150,7 @@ describeWithS3('a target in S3 that cannot be used', () => {
 })
 
 describeWithS3('a publication to S3', () => {
-  it('is right in spite of answers 503 and lost answers; a server that always answers 503 is reported', async () => {
+  it('succeeds despite 503s and lost answers; a server that always answers 503 is reported', async () => {
     let requests = 0
     let lost = 0
     const endpoint = await proxy({

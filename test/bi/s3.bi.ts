@@ -158,7 +158,7 @@ describeWithS3('a target in S3', () => {
 })
 
 describeWithS3('a reader of a target in S3', () => {
-  it('reads one state by the manifest, and the copies by their names, while publications go on', async () => {
+  it('reads one state by the manifest, and the copies by their names, while publications continue', async () => {
     const place = app.workspace()
     const target = newTarget()
     await load(place, [{ ID: 'a', userName: 'Ann', ts: OCTOBER, tags: ['x'] }, { ID: 'c' }])

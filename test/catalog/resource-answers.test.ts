@@ -5,7 +5,7 @@ import { answeredProviders, VOICES } from '../../src/catalog/resources/voices.ts
 import { readExactly } from '../../src/json/exact-json.ts'
 
 describe('voices', () => {
-  it('have a key, also where the id is a number; without provider or id they have none', () => {
+  it('have a key even if the id is a number; without provider or id they have none', () => {
     const text = `{"voices": [{"provider": "p", "voiceId": "v"}, {"provider": "p", "voiceId": 7}, {"provider": "p", "voiceId": 12345678901234567890},
       {"provider": "p", "voiceId": ""}, {"voiceId": "v"}, {"provider": "p", "voiceId": {}}, null]}`
     const { voices } = VOICES.prepare(readExactly(text).value) as { voices: ({ _key?: string } | null)[] }
@@ -13,7 +13,7 @@ describe('voices', () => {
     expect(voices.map(voice => voice?._key)).toEqual(['p/v', 'p/7', 'p/12345678901234567890', ...none])
   })
 
-  it('of a provider that failed are not known, however the failure is reported', () => {
+  it('of a provider that failed are unknown, no matter how the failure is reported', () => {
     const answer = { providersQueried: ['a', 'b', 'c'], providersFailed: [{ provider: 'a', error: 'no key' }, 'b', 7] }
     expect(answeredProviders(answer)).toEqual(['c'])
     expect(answeredProviders({ providersFailed: null })).toBeNull()
@@ -21,7 +21,7 @@ describe('voices', () => {
 })
 
 describe('a record that was requested by its id', () => {
-  it.each([{}, { id: null }, { id: '' }])('has this id where the answer has none: %j', own => {
+  it.each([{}, { id: null }, { id: '' }])('has this id if the answer has none: %j', own => {
     const answer = { success: true, metric: { ...own, key: 'k' } }
     expect(CUSTOM_METRICS.prepare(answer, ['agent', 'met/1'])).toEqual({
       success: true,

@@ -93,7 +93,7 @@ describe('an operation that writes, deletes or bills', () => {
   const effectOf = (called: string) => OPERATIONS.find(({ name }) => name === called)!.effect
   const refused = calls.filter(([name]) => effectOf(name) !== 'reads')
 
-  it.each(refused)('is refused without --yes where nobody can be asked: %s', async (name, flags, body) => {
+  it.each(refused)('is refused without --yes if nobody can be asked: %s', async (name, flags, body) => {
     const before = await lastRequest()
     const { code, stdout, stderr } = await called(name, flags.replace(/ ?(--yes|-y)$/, ''), body)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -129,7 +129,7 @@ describe('an operation that writes, deletes or bills', () => {
     expect(after.organizations.includes(orgId)).toBe(isLeft)
   })
 
-  it('tells what an export has billed, on standard error', async () => {
+  it('prints what an export has billed to standard error', async () => {
     const { stdout, stderr } = await api(withIds('exportConversations --agent AGENT -q limit=2 --yes'))
     const { usage } = JSON.parse(stdout)
     expect(stderr).toContain(`Billed: ${usage.billableUsedThisRequest} session`)

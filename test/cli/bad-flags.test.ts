@@ -72,7 +72,7 @@ describe('the command line', () => {
 })
 
 describe('an error', () => {
-  it('is two lines on standard error, with an exit code of its own', async () => {
+  it('is two lines on standard error, with its own exit code', async () => {
     const { code, stdout, stderr } = await cli(['sync', '--watch', '1s'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toBe('error FLAG_INVALID: --watch cannot be "1s".\n  → Give at least 10s.\n')

@@ -109,7 +109,7 @@ describe('convohouse check', () => {
     expect(unnamed.stdout).toContain('wrong: Conversations are loud.\n  `convohouse check wrong` shows rows.\n')
   })
 
-  it('shows the beginning of long values, in the order of the check, and what it found where its rows cannot be shown', async () => {
+  it('shows the beginning of long values, in the order of the check, and its result if the rows cannot be shown', async () => {
     const withoutKey = (sql: string) => own('warn', sql).filter(line => !line.startsWith('-- key'))
     const { env } = await scene({
       'long.sql': withoutKey(`SELECT repeat('ä', 3000000) AS long, range AS n FROM range(3) ORDER BY n DESC`),
@@ -137,7 +137,7 @@ describe('convohouse check', () => {
     expect(await stored(env)).toEqual([])
   })
 
-  it('runs the checks that CONVOHOUSE_CHECKS names where no workspace is configured, and stores nothing', async () => {
+  it('runs the checks that CONVOHOUSE_CHECKS names if no workspace is configured, and stores nothing', async () => {
     const { home, env } = await scene({ 'loud.sql': own('error', ALL) })
     const alone = { CONVOHOUSE_HOME: home, CONVOHOUSE_CHECKS: env.CONVOHOUSE_CHECKS }
     const { code, stdout } = await inProcess(['check'], { env: alone })

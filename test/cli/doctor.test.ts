@@ -328,7 +328,7 @@ describe('doctor on the place of a target', () => {
     expect(await findingsOf(home, target)).toMatchObject([{ state: 'fail', code: 'TARGET_UNUSABLE', found }])
   })
 
-  it('asks servers and loads extensions in a process of its own, and not with --offline', async () => {
+  it('asks servers and loads extensions in a separate process, and not with --offline', async () => {
     const home = await temporaryFolder()
     const searched = newTarget(home, { search: 'simple' })
     const { pii, rows } = searched

@@ -11,7 +11,7 @@ import { inProcess } from './in-process.ts'
 const TOKEN = { CONVOHOUSE_API_TOKEN: 'x' }
 
 describe('init', () => {
-  it('writes a configuration that is valid as it is', async () => {
+  it('writes a configuration that is valid without changes', async () => {
     const cwd = await temporaryFolder()
     const { code, stdout } = await inProcess(['init'], { cwd })
     expect(code).toBe(0)
@@ -69,7 +69,7 @@ describe('init', () => {
     expect(CONFIG_TEMPLATE).toContain('# sla:')
   })
 
-  it('shows a target that is valid as it is; the page of each type of target shows every setting', async () => {
+  it('shows a target that is valid without changes; the page of each type of target shows every setting', async () => {
     const targets = /^# targets:\n(?:#.*\n)*?(?=# publish)/m.exec(CONFIG_TEMPLATE)![0].replace(/^# ?/gm, '')
     const path = join(await temporaryFolder(), 'convohouse.yaml')
     await writeFile(path, `${targets}${CONFIG_TEMPLATE}`)

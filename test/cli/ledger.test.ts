@@ -71,7 +71,7 @@ describe('convohouse ledger', () => {
     expect(both.stderr).toContain('--json and --format contradict each other.')
   })
 
-  it('says of skipped conversations what the next sync reads again, when and within which budget, as planned', async () => {
+  it('says which skipped conversations the next sync reads again, when and within which budget, as planned', async () => {
     const { env, home } = await synced()
     await inWarehouse(home, 'UPDATE _requests SET scanned = scanned + 40, sent_at = sent_at - INTERVAL 2 DAY')
     const { stdout } = await inProcess(['ledger'], { env })

@@ -4,7 +4,7 @@ import { requestsTo } from '../scene.ts'
 import { exportable, scene, start } from './cli-process.ts'
 import { countConversations, inProcess, rowsOf } from './in-process.ts'
 
-it('plans beside a running sync, with any flags, change nothing of it: every page is loaded once, and nothing else is billed or recorded', async () => {
+it('plans beside a running sync, with any flags, do not affect it: every page is loaded once, and nothing else is billed or recorded', async () => {
   const { env, sandbox } = await scene({ conversations: 1_200, speed: 0 })
   const sync = start(['sync'], { env })
   await sync.said('reading')

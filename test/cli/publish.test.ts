@@ -38,7 +38,7 @@ async function loaded() {
   }
 }
 
-it('publish writes the targets, says what it did, and goes on after one that fails; status and doctor say how fresh each is', async () => {
+it('publish writes the targets, prints the results, and continues after one that fails; status and doctor show how fresh each is', async () => {
   const { folder, home, configure, run, publish, holder, status, text, doctor } = await loaded()
   const none = await run('publish')
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('TARGET_UNKNOWN')])

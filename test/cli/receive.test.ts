@@ -48,7 +48,7 @@ it('the receiver accepts events until SIGTERM, large and ambiguous ones included
   expect([stdout, stderr, ...texts].join('')).not.toContain(SECRET)
 })
 
-it('the receiver reloads its secrets at SIGHUP: no event is refused meanwhile, and a secret that cannot be read changes nothing', async () => {
+it('the receiver reloads its secrets at SIGHUP: no event is refused, and a secret that cannot be read changes nothing', async () => {
   const folder = await temporaryFolder()
   const NEXT = 'whsec-canary-next'
   const path = join(folder, 'convohouse.yaml')
@@ -143,7 +143,7 @@ it('the receiver needs a secret and a free address', async () => {
   expect(occupied.stderr).toContain(`127.0.0.1:${port}`)
 })
 
-it('the receiver is part of `up` if a workspace has a secret, and reloads its secrets at SIGHUP there, too', async () => {
+it('the receiver is part of `up` if a workspace has a secret, and also reloads its secrets at SIGHUP there', async () => {
   const { sandbox } = await scene({ conversations: 20 })
   const folder = await temporaryFolder()
   // Makes Temporal unavailable: the PATH contains only Node.

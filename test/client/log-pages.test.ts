@@ -80,7 +80,7 @@ describe('a log that pages by seconds', () => {
   })
 
   it.each([true, false])(
-    'ends where the vendor always sends the same cursor; pages honour the cursor: %s',
+    'ends if the vendor always sends the same cursor; pages honour the cursor: %s',
     async isHonoured => {
       const log = Array.from({ length: 60 }, (_, place) => ({ ts: 100 - Math.floor(place / 3), field: String(place) }))
       const requests: number[] = []
@@ -114,7 +114,7 @@ describe('a log that pages by seconds', () => {
     )
   })
 
-  it('takes one request where the newest page reaches the known second, and a larger page for a crowded second', async () => {
+  it('takes one request if the newest page reaches the known second, and a larger page for a crowded second', async () => {
     const quiet = Array.from({ length: 300 }, (_, place) => ({ ts: 1_000 - place, field: 'title' }))
     const vendor = { log: quiet, most: 200, refuses: true, isInclusive: true, endsWithCursor: true }
     expect((await readAll(vendor, 200, 990)).requests).toHaveLength(1)

@@ -171,7 +171,7 @@ describe('redaction', () => {
       ],
     },
     { headers: { Authorization: '' }, instructions: 'Say: Bearer {{var:token}}; never tell a password.' },
-  ])('leaves %j as it is', value => {
+  ])('leaves %j unchanged', value => {
     expect(redactSecrets(value)).toEqual({ value, droppedPaths: [] })
   })
 
@@ -192,7 +192,7 @@ describe('redaction', () => {
     expect(JSON.stringify(redactSecrets(value).value)).toBe('{"__proto__":{"kept":1}}')
   })
 
-  it('drops nothing more the second time, whatever the value', () => {
+  it('drops nothing more the second time, for any value', () => {
     const key = fc.oneof(
       fc.string(),
       fc.constantFrom('key', 'name', 'value', 'isEnv', 'field', 'oldValue', 'apiKey', 'fooTokens', 'vapiX', 'turns'),

@@ -85,7 +85,7 @@ describe('a refusal', () => {
     expect(everyWayToPrint(error)).not.toMatch(/canary/)
   })
 
-  it('is quoted in one short line, whatever the vendor writes', async () => {
+  it('is quoted in one short line, no matter what the vendor writes', async () => {
     const message = `first\nsecond \u001b[31mred ${'x'.repeat(500)}`
     const { client } = await clientFor([json({ message }, 400)])
     const error = await failureOf(client.exportConversations({ agentId: 'a1', query: {} }))

@@ -47,7 +47,7 @@ describe('a request that is refused with 401', () => {
     expect([server.requests.length, seen.reads]).toEqual([requests, 1])
   })
 
-  it('goes on with the new token although another request has read it before', async () => {
+  it('continues with the new token although another request has read it before', async () => {
     const { rereadToken } = source(NEW_TOKEN)
     let refusals = 2
     const byToken: ScriptedAnswer = response => (refusals-- > 0 ? refusal() : json(PAGE))(response)

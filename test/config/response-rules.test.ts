@@ -52,7 +52,7 @@ describe('business hours and service levels', () => {
     })
   })
 
-  it('count all time where there are no business hours', () => {
+  it('count all time if there are no business hours', () => {
     expect(read({ sla: [{ name: 'a', handoff: '1m' }] }).serviceLevels[0]!.isBusiness).toBe(false)
   })
 

@@ -58,7 +58,7 @@ describe('targets of publications', () => {
       )
   })
 
-  it('may lie beside the data folder, and in its folder for targets', () => {
+  it('may be beside the data folder, and in its folder for targets', () => {
     const paths = ['./data/published/a/b.duckdb', './data-of-others/b.duckdb', './published/b.duckdb']
     for (const path of paths) expect(read(one({ path })).targets[0]).toMatchObject({ path: join(folder, path) })
     // The data folder may be that of the configuration.
@@ -69,7 +69,7 @@ describe('targets of publications', () => {
     expect(read({})).toMatchObject({ targets: [], publish: { everyMs: 900_000, memoryLimit: '512MB' } })
   })
 
-  it('hash what identifies a person, drop what was said, and lie in the data folder, unless they say otherwise', () => {
+  it('hash what identifies a person, drop what was said, and are in the data folder by default', () => {
     const rows = { agents: ['a'] }
     const { targets } = read({
       targets: [
@@ -219,7 +219,7 @@ const OTHER = { ...CATALOG, schema: 'other' }
 const targetsOf = (...targets: object[]) => read({ targets }).targets
 
 describe('a target in S3', () => {
-  it('has a bucket, a prefix, a server and credentials from a file, or AWS and its own ways', () => {
+  it('has a bucket, a prefix, a server and credentials from a file, or AWS and its default credentials', () => {
     const s3 = { endpoint: 'https://s3.example.com:8333/', credentialsFile: 's3.credentials', caFile: '/etc/ca.pem' }
     const targets = targetsOf(
       inS3({ s3 }),
@@ -309,7 +309,7 @@ describe('the environment of the process that writes to S3', () => {
     expect(targetEnvironment(folderOfLake!, env)).toEqual({})
   })
 
-  it('has no credentials but the file, where one is configured', () => {
+  it('has only the credentials file, if one is configured', () => {
     const found = s3Environment(placeOfTarget({ credentialsFile: 'f', profile: 'x' }), env)
     expect(found).toMatchObject({ AWS_SHARED_CREDENTIALS_FILE: join(folder, 'f'), AWS_PROFILE: 'x', AWS_REGION: 'r' })
     expect(found).toMatchObject({ AWS_EC2_METADATA_DISABLED: 'true' })

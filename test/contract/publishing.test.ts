@@ -40,7 +40,7 @@ describeWithTemporal('publications on Temporal', ({ place, env }) => {
     return attempt > 1 && code === 'TARGET_UNUSABLE'
   }
 
-  it('are retried until they succeed, by the next worker too, at once if somebody asks, and end with their target', {
+  it('are retried until they succeed, also by the next worker, at once on request, and end with their target', {
     timeout: 150_000,
   }, async () => {
     const folder = await temporaryFolder()

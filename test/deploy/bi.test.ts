@@ -46,7 +46,7 @@ describe('the compose profile bi', () => {
       expect(mounted.get(`${providers[0].options.path}/${name}.json`)).toBe(`./deploy/grafana/dashboards/${name}.json`)
   })
 
-  it('gives publisher and reader roles and passwords of their own', () => {
+  it('gives publisher and reader separate roles and passwords', () => {
     const passwords = ['published', 'publisher', 'reader', 'grafana', 'postgres'].map(
       name => secrets[`${name}-password`]!.file,
     )

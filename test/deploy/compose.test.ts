@@ -95,7 +95,7 @@ describe('the compose file', () => {
     expect(ports.filter(port => !port.startsWith('127.0.0.1:'))).toEqual([])
   })
 
-  it('lets every service but the warehouse be scaled', () => {
+  it('allows every service except the warehouse to be scaled', () => {
     const named = ownServices(file).filter(([, { container_name }]) => container_name !== undefined)
     expect(named.map(([name]) => name)).toEqual(['warehouse'])
   })

@@ -69,7 +69,7 @@ const MORE_DAMAGES: Record<string, Damage> = {
 }
 
 describe('damaged and deleted landed pages', () => {
-  it('are named, in whatever way they are damaged; once deleted, they are exported again, and no others, at any positions in their windows', async () => {
+  it('are named, no matter how they are damaged; once deleted, they are exported again, and no others, at any positions in their windows', async () => {
     const scene = await landedOnly()
     const { pages, fileOf } = scene
     const file = fileOf(inTheMiddle(scene))

@@ -19,7 +19,7 @@ const number = fc.oneof(
   ),
 )
 
-it('canonical JSON is written again as it was read, whatever numbers and strings it has', () => {
+it('canonical JSON is written again as it was read, with any numbers and strings', () => {
   const canonical = fc
     .tuple(fc.jsonValue({ stringUnit: 'binary' }), fc.array(number))
     .map(([value, numbers]) => `{"a":[${numbers.join(',')}],"b":${canonicalJson(value)},"c":${numbers[0] ?? 0}}`)

@@ -146,7 +146,7 @@ describe('compaction', () => {
     expect(await files()).toHaveLength(2)
   })
 
-  it('by two processes, while others land, list and read pages, loses and doubles nothing', async () => {
+  it('by two processes, while others land, list and read pages, loses and duplicates nothing', async () => {
     const { store, land, files, compact, again } = await landing(5)
     let isLanding = true
     const landAll = async () => {
@@ -219,7 +219,7 @@ it('pages that exceed one bundle fill several', async () => {
   expect(found.map((body, index) => bodies[index]!.equals(body))).toEqual(bodies.map(() => true))
 })
 
-it('a page that was paid for lands also where a damaged bundle does not tell whether its name is taken', async () => {
+it('a page that was paid for also lands if a damaged bundle hides whether its name is taken', async () => {
   const { home, store, again, land, compact, files } = await landing(2)
   await compact()
   const bundle = join(landedFile(home, FOLDER), 'bundles', (await files())[0]!)
@@ -236,7 +236,7 @@ it('a page that was paid for lands also where a damaged bundle does not tell whe
 })
 
 describe('a bundle', () => {
-  it('reports a flipped bit of any of its members, unless it says the same with it', async () => {
+  it('reports a flipped bit of any of its members, unless the content stays the same', async () => {
     const { home, store, files, compact } = await landing(20)
     // These pages fill one member each.
     for (const sequence of [21, 22])

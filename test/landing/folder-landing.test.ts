@@ -29,7 +29,7 @@ describe('a page', () => {
     expect((await store.head(path)).place.window).toBe(headOf().place.window)
   })
 
-  it('lands even if the folders have been moved away meanwhile', async () => {
+  it('lands even if the folders have been moved away in between', async () => {
     const { home, store } = await landing()
     await store.land(headOf({ sequence: 1 }), bytes('{}'))
     await rename(join(home, 'landing'), join(home, 'moved'))

@@ -127,7 +127,7 @@ describe('the lease log in files', () => {
     expect(await readdir(folderOf(home))).toHaveLength(5)
   })
 
-  it('is joined by two processes at once without a lost or doubled entry, also while it is read and written', async () => {
+  it('is joined by two processes at once without a lost or duplicated entry, also while it is read and written', async () => {
     for (let round = 0; round < 2; round++) {
       const home = await temporaryHome()
       const entries = await twentyHours(home)

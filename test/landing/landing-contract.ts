@@ -51,7 +51,7 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
   const landing = async (): Promise<Landing> => (await open()).store.workspace('ws')
 
   describe('a page', () => {
-    it('lands byte for byte, whatever its bytes are', async () => {
+    it('lands byte for byte, with any bytes', async () => {
       const store = await landing()
       let sequence = 0
       await fc.assert(

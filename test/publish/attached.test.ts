@@ -19,7 +19,7 @@ it.each([
     [null, TIMES[3]],
   ],
   [TIMES, []],
-])('rows of changed keys are deleted whatever their times: %#', async (stored, changed) => {
+])('rows of changed keys are deleted for any times: %#', async (stored, changed) => {
   const folder = await mkdtemp(join(tmpdir(), 'convohouse-attached-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect()

@@ -79,7 +79,7 @@ describe('the dashboard of conversations', () => {
     }
   })
 
-  it('fills every column but those that only events tell', async () => {
+  it('fills every column except those that only events supply', async () => {
     const empty: string[] = []
     for (const panel of queryPanels(dashboard)) {
       const { names, rows } = await answerOf(panel.targets![0]!)

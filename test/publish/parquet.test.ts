@@ -90,7 +90,7 @@ describe('a target of Parquet files', () => {
     await expectAllTables(second)
   })
 
-  it('is partitioned by agent too where it says so, with the rows of its agents only', async () => {
+  it('is also partitioned by agent if configured, with the rows of its agents only', async () => {
     const place = app.workspace()
     const conversationOf = async (agentId: string, record: object) =>
       place.load(await landConversations(place.landing, { records: [record], window: freshWindow({ agentId }) }))
@@ -131,7 +131,7 @@ async function expectAllTables(folder: string): Promise<void> {
   expect(await queryFiles(empty)).toEqual([[0]])
 }
 
-it('takes the files of a partition as they are, but joins many that have few rows', async () => {
+it('keeps the files of a partition, but joins many that have few rows', async () => {
   const path = join(app.home, 'joined')
   const settings = { memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
   const database = await openTargetDatabase(settings)
@@ -246,7 +246,7 @@ describe('versions', () => {
     expect(await readdir(path)).toEqual([])
   })
 
-  it('that another target of the data folder writes are refused, until that one is configured no more', async () => {
+  it('that another target of the data folder writes are refused, until that one is no longer configured', async () => {
     const { writer } = app.warehouse
     const target = newParquet(app.home)
     const owners = { stored: 'id/earlier', owner: `id/${target.name}`, refill: true }

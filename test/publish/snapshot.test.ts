@@ -107,7 +107,7 @@ describe('a snapshot', () => {
 })
 
 describe('a publication', () => {
-  it('removes no file that has the name of one of its own, but what killed ones left', async () => {
+  it('removes leftovers of killed ones, but no other file with a name of its own', async () => {
     const target = await copyOfFirst()
     const left = `${target.path}.01234567-89ab-cdef-0123-456789abcdef.next`
     for (const file of [`${target.path}.next`, left, `${left}.wal`]) await writeFile(file, 'precious')
@@ -147,7 +147,7 @@ describe('a publication', () => {
     expect(await readdir(join(app.home, 'tmp'))).toEqual([])
   })
 
-  it('is refused while the log of a program that wrote into the file lies beside it', async () => {
+  it('is refused while the log of a program that wrote into the file is beside it', async () => {
     const target = await copyOfFirst()
     const log = `${target.path}.wal`
     await writeFile(log, 'hers')

@@ -142,7 +142,7 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
       })
     })
 
-    it('has nothing of erased records, and nothing that narrower settings of rows or personal data leave out', async () => {
+    it('has nothing of erased records, and nothing that narrower settings of rows or personal data exclude', async () => {
       expect(await hasText(target, 'vergissmeinnicht')).toBe(true)
       const records = [{ table: 'conversations', key: [AGENT, 'e'] }]
       await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
@@ -157,7 +157,7 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
       for (const text of ['Otto', 'Bea']) expect(await hasText(target, text), text).toBe(false)
     })
 
-    it('touches nothing that somebody else has put there', async () => {
+    it('touches nothing that another owner has put there', async () => {
       const occupied = newTarget()
       const content = await contract.occupy(occupied)
       const before = await content()

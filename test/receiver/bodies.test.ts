@@ -47,7 +47,7 @@ it('a body is held until its reader releases it', async () => {
   expect(bodies.bytes).toBe(0)
 })
 
-it('a sender that hangs up in the middle leaves nothing held, and is not reported', async () => {
+it('a sender that hangs up in the middle leaves no memory in use, and is not reported', async () => {
   const { bodies, read, send, closed } = await startBodyReader(LIMITS)
   const socket = send(900, 'x'.repeat(500))
   await expect.poll(() => bodies.bytes).toBeGreaterThan(0)
@@ -56,7 +56,7 @@ it('a sender that hangs up in the middle leaves nothing held, and is not reporte
   expect([bodies.bytes, read]).toEqual([0, []])
 })
 
-it('a body that grows too large is reported once, and nothing of it is held', async () => {
+it('a body that grows too large is reported once, and no part of it stays in memory', async () => {
   const { bodies, read, port } = await startBodyReader(LIMITS)
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   socket.write(

@@ -52,7 +52,7 @@ describe('a secret', () => {
     expect(ofText(`{"__proto__":{"workspaceSecret":${JSON.stringify(SECRET)}}}`)).toEqual({ refused: 'wrong-secret' })
   })
 
-  it('is stored nowhere, wherever the sender has put it', () => {
+  it('is stored nowhere, no matter where the sender has put it', () => {
     const places = [
       of({ turns: [{ text: `my secret is ${SECRET}!` }] }),
       of({ lightConvoData: { workspaceSecret: SECRET, deeper: { workspaceSecret: NEXT } } }),
@@ -143,7 +143,7 @@ describe('a secret', () => {
     expect(checked).toMatchObject({ event: { removed: { 'agent.apiKey': 1, 'fields[].value': 2 } } })
   })
 
-  it('is not suspected in customer data, whatever its name or value, unless it is that of the workspace', () => {
+  it('is not suspected in customer data, regardless of its name or value, unless it is that of the workspace', () => {
     const customers = {
       lightConvoData: {
         capturedVariables: { discount_token: 'SAVE20', secret_santa: 'Eve' },

@@ -39,7 +39,7 @@ const runs = (simulated: SimulatedApp) =>
   simulated.rows<{ run: string; outcome: string | null }>('SELECT run, outcome FROM _runs ORDER BY started_at, run')
 
 describe('a plan', () => {
-  it('costs nothing and leaves no run; if it is declined, nothing is exported; a sync executes exactly it and reports each page; a full one states what would be billed again', async () => {
+  it('costs nothing and leaves no run; if it is declined, nothing is exported; a sync executes exactly that plan and reports each page; a full one states what would be billed again', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 60, arrivalsPerDay: 0 } })
     const { plan } = await planOnly(embedded(simulated))
     expect(plan.windows).toHaveLength(3)

@@ -61,7 +61,7 @@ describe('a process that holds the warehouse', () => {
     return reports[0]!
   }
 
-  it('publishes changes once per interval, and reports a failing target once while it goes on with the others', async () => {
+  it('publishes changes once per interval, and reports a failing target once while it continues with the others', async () => {
     const place = app.workspace()
     const load = async (minute: number) => {
       const page = { records: [{ ID: 'a', userName: `${minute}` }], sentAtMs: SENT_AT_MS + minute * 60_000 }
@@ -89,7 +89,7 @@ describe('a process that holds the warehouse', () => {
     expect(failures.map(([name]) => name)).toEqual([broken.name])
   })
 
-  it('writes a target from empty where a process with another configuration has published changes, and applies a changed policy although nothing else has changed', async () => {
+  it('writes a target from empty if a process with another configuration has published changes, and applies a changed policy although nothing else has changed', async () => {
     const place = app.workspace()
     const other = newTarget(app.home)
     await published(other)
@@ -113,7 +113,7 @@ describe('a process that holds the warehouse', () => {
     expect(next.failures.at(-1)).toEqual([target.name, null])
   })
 
-  it('publishes nothing without a target, and ends the log of targets that are configured no more', async () => {
+  it('publishes nothing without a target, and ends the log of targets that are no longer configured', async () => {
     expect((await consumers(app.warehouse.writer)).length).toBeGreaterThan(0)
     const { reports, end } = start([], stillClock())
     await end()

@@ -107,7 +107,7 @@ const ELSEWHERE = [
      AND c.workspace_id = 'elsewhere' AND c.agent_id = t.agent_id AND c.conversation_id = t.conversation_id`,
 ]
 
-it('a replay restores rows that were spoiled, numbers records and child rows consistently, keeps data from events, the times of quarantine and another workspace, and makes consumers fill their copies again', async () => {
+it('a replay restores rows that were corrupted, numbers records and child rows consistently, keeps data from events, the times of quarantine and another workspace, and makes consumers fill their copies again', async () => {
   const config = await synced()
   const since = (watermark: Awaited<ReturnType<typeof registerConsumer>>) =>
     withWriter(config, writer => changesSince(writer, { name: 'a', watermark }))

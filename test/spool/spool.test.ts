@@ -91,7 +91,7 @@ describe('segments', () => {
     await aging.close()
   })
 
-  it('of several receivers lie side by side, with all events of each', async () => {
+  it('of several receivers are stored side by side, with all events of each', async () => {
     const home = await temporaryHome()
     const spools = [0, 1, 2].map(() => openSpool({ home, now: () => 1, sealAfterMs: 1_000, sealAfterBytes: 600 }))
     const given = events(40)
@@ -203,7 +203,7 @@ it('a disk that refuses writes is reported, and used again once it accepts them'
   expect(new Set(await sealedIds(home))).toEqual(new Set(idsOf([first!, second!])))
 })
 
-it('waiting events are counted as they come and go, and where one cannot be read', async () => {
+it('waiting events are counted as they come and go, even if one cannot be read', async () => {
   const { home, opened } = await spool()
   const waiting = countWaiting(home, 'ws')
   expect(await waiting()).toMatchObject({ events: 0, bytes: 0 })

@@ -237,7 +237,7 @@ describe('draining', () => {
     expect(await payloads(workspace)).toEqual(['one', 'three', 'two'])
   })
 
-  it('adds no line to a day that is compressed, where the clock was set back, and keeps the addresses of both files', async () => {
+  it('adds no line to a day that is compressed, even if the clock was set back, and keeps the addresses of both files', async () => {
     const workspace = app.workspace()
     for (const [text, nowMs] of [
       ['one', LOADED_AT_MS],

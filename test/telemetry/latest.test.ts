@@ -47,7 +47,7 @@ describe('a source that may be slow', () => {
     expect(asked.length).toBe(3)
   })
 
-  it('that fails is asked again, and represented by its last answer meanwhile', async () => {
+  it('that fails is asked again, and represented by its last answer until then', async () => {
     const { asked, ask, pass } = source()
     const first = ask()
     asked[0]!.answer(1)

@@ -79,7 +79,7 @@ const TELEMETRY = readFileSync(join(import.meta.dirname, '../../docs/telemetry.m
 const documented = [...TELEMETRY.matchAll(/^\| `(convohouse_\w+)` \|/gm)].map(([, name]) => name!)
 
 await describeWithPromtool('the metrics of a process', promtool => {
-  it('report the state of each workspace, whichever process is scraped', async () => {
+  it('report the state of each workspace, no matter which process is scraped', async () => {
     const { sandbox, begin, status } = await app()
     const watch = begin('sync', '--watch', '1h', '--yes', ...ANY_PORT)
     const receive = begin('receive')

@@ -18,7 +18,7 @@ const OPEN = new Set([
   ...[963, 1037, 1105, 1459], // empty mirrors together with failing records
 ])
 
-it('whatever the vendor answers, a sync ends, spends, keeps, returns and says what it should', async () => {
+it('no matter what the vendor answers, a sync ends, spends, keeps, returns and says what it should', async () => {
   for (let seed = FIRST_SEED; seed < FIRST_SEED + ROUNDS; seed++) {
     if (OPEN.has(seed) && ROUNDS > 1) continue
     const world = await runHistory(drawHistory(seed))

@@ -98,7 +98,7 @@ function openBoth() {
   }
 }
 
-it('a warehouse with the pages of a history says what the facts in memory say', async () => {
+it('a warehouse with the pages of a history gives the same answers as the facts in memory', async () => {
   const telling = new Set<string>()
   for (const history of histories()) {
     const { store, syncs, warehouse } = await runHistory(history)

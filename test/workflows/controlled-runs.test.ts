@@ -31,7 +31,7 @@ describe('a run with a limit', () => {
     expect(limited.missing()).toEqual([])
   })
 
-  it('bills no more than that where each conversation has five sessions', async () => {
+  it('bills no more than that if each conversation has five sessions', async () => {
     const limited = scenario({ agents: ['a', 'b', 'c'].map(id => agent(id, 300, { sessions: 5 })) })
     const report = await limited.sync({ maxSessions: 100 })
     expect(report).toMatchObject({ outcome: 'limit-reached', failures: [] })

@@ -64,7 +64,7 @@ describe('a sync of selected ids', () => {
     expect(chosen.missing()).toEqual([])
   })
 
-  it('marks what is gone as missing, and what nobody has written in as not exportable; an export revokes it', async () => {
+  it('marks ids that are gone as missing, and those in which nobody has written as not exportable; an export revokes it', async () => {
     const chosen = scenario({ agents: [agent('a', 60)] })
     const { options } = chosen.world.vendor
     await chosen.sync()
@@ -107,7 +107,7 @@ describe('a sync of selected ids', () => {
   )
 })
 
-describe('more conversations of one ts than a page holds', () => {
+describe('more conversations of one ts than fit into a page', () => {
   const burst = { agents: [agent('a', 130, { burst: 60 })], maxPage: 8 }
 
   it.each(['ms', 's'] as const)('are all exported once (ts in %s)', async unit => {

@@ -95,7 +95,7 @@ describe('conversations that arrive', () => {
     expect(billed!.twice).toBe(0)
   })
 
-  it('cause no re-read where events have reported that a person writes only later', async () => {
+  it('cause no re-read if events have reported that a person writes only later', async () => {
     const { simulated, pass } = scene
     await pass(29 * HOUR)
     const [skipped] = await simulated.rows<{ n: number }>(
@@ -113,7 +113,7 @@ describe('conversations that arrive', () => {
     expect(quiet.filter(({ record }) => !exported.has(String(record.ID)))).toEqual([])
   })
 
-  it('are not asked for where an event has deleted their agent and no list names it any more', async () => {
+  it('are not requested if an event has deleted their agent and no list names it any more', async () => {
     const { simulated } = scene
     const { config, clock, sandbox } = simulated
     const [deleted] = sandbox.world.agentIds() as [string]

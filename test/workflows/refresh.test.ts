@@ -84,7 +84,7 @@ it('a sample is exported once a week, within its share', async () => {
   expect(returnedBy(sampled, 'sample')).toBe(2 * count)
 })
 
-it('a quiet workspace that is polled for 30 days costs a request an agent and poll, and bills no session twice', async () => {
+it('a quiet workspace that is polled for 30 days costs one request per agent and poll, and bills no session twice', async () => {
   const quiet = scenario({ agents: ['a', 'b'].map(id => agent(id, 10, { perDay: 0.5 })), days: 31 })
   await quiet.sync()
   const atFirst = quiet.requests().length

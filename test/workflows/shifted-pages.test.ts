@@ -112,7 +112,7 @@ it('a vendor whose `ts` is the last activity hides no conversation for good if o
   expect(billed()).toBeLessThanOrEqual(700 + 2 * 5 + 7 * 3)
 })
 
-it('a vendor with keyset cursors and times of creation is asked for nothing again', async () => {
+it('a vendor with keyset cursors and times of creation gets no request twice', async () => {
   const { simulated, billed, missing } = await appOf(450, [])
   await simulated.sync()
   for (let round = 0; round < 2; round++) {

@@ -23,7 +23,7 @@ const WORLD: Partial<SandboxOptions> = { conversations: 80, agents: 2 }
 const PAGES = { maxPage: 10 }
 
 describe('a vendor with every fault', () => {
-  it('loses nothing, bills what the lease log and the tables say, and is asked for little twice', async () => {
+  it('loses nothing, bills what the lease log and the tables say, and gets few requests twice', async () => {
     const sandbox = { ...WORLD, conversations: 300, hourlyRequests: 200, speed: 1 }
     const simulated = await simulatedApp({ sandbox, settings: PAGES })
     const { faults } = simulated.sandbox

@@ -64,7 +64,7 @@ describe('a full export', () => {
     expect(plan.total.sessions!.high).toBeLessThan(1.4 * Number(agent!.sessions))
   })
 
-  it('that was stopped is reported and no gap, survives an unconfirmed --drop-full, is continued only by --full, and is billed once; once dropped, it stays dropped after a replay', async () => {
+  it('that was stopped is reported and is no gap, survives an unconfirmed --drop-full, is continued only by --full, and is billed once; once dropped, it stays dropped after a replay', async () => {
     const workspace = await synced()
     const [before, once] = [await spent(workspace), await sessionsOf(workspace)]
     const stopped = await convohouse(workspace, 'sync', '--full', '--yes', '--max-requests', '4')

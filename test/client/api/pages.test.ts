@@ -30,7 +30,7 @@ const counted = (entries: readonly unknown[]): Map<string, number> => {
 
 describe('the entries of an audit log', () => {
   it.each<Readings>([{ 'audit-cursor': 'exclusive' }, { 'last-audit-cursor': 'present' }])(
-    'are each read once, whatever a cursor means: %j',
+    'are each read once, no matter what a cursor means: %j',
     async readings => {
       const { api, ids } = await openApi({ readings })
       const agentId = await writtenLog(api, ids)
@@ -69,7 +69,7 @@ describe('agents and teams', () => {
     expect(cutOff).toBeNull()
   })
 
-  it('have a reason where the list may be incomplete', async () => {
+  it('have a reason if the list may be incomplete', async () => {
     const page = json({ success: true, teams: [{ ID: 't1' }], total: 3, hasMore: true })
     const { api } = await scriptedApi(page)
     const { teams, cutOff } = await allTeams(api, { orgId: 'o1' })
@@ -88,7 +88,7 @@ describe('the pages of an export', () => {
     expect(pages.length).toBeGreaterThan(1)
   })
 
-  it('end with an error where the cursor does not move', async () => {
+  it('end with an error if the cursor does not move', async () => {
     const page = { success: true, data: [], hasMore: true, nextCursor: 'same' }
     const { api, server } = await scriptedApi(json(page))
     const error = await collected(exportPages(api, { agentId: 'a' })).catch((reason: unknown) => reason)

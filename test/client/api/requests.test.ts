@@ -41,7 +41,7 @@ describe('a write', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it.each(Object.entries(WRITES))('is sent once, whichever it is: %s', async (_name, write) => {
+  it.each(Object.entries(WRITES))('is sent once: %s', async (_name, write) => {
     const { api, server } = await scriptedApi(json({ message: 'busy' }, 503))
     expect((await failureOf(write(api))).code).toBe('API_UNAVAILABLE')
     expect(server.requests).toHaveLength(1)
@@ -144,7 +144,7 @@ describe('a read', () => {
     expect(inspect(error, { depth: null, showHidden: true })).not.toContain(token)
   })
 
-  it('of an export that fails tells that conversations may have been billed, and keeps the bytes', async () => {
+  it('of an export that fails says that conversations may have been billed, and keeps the bytes', async () => {
     const { api } = await scriptedApi(script.bytes('{"data":[{"ID":"c1"', 'application/json'))
     const error = await failureOf(api.exportConversations({ agentId: 'a1' }))
     expect(error.exchange?.body.toString()).toBe('{"data":[{"ID":"c1"')

@@ -189,7 +189,7 @@ describe('leases of several agents', () => {
 describe('history', () => {
   const perDay = fc.integer({ min: 0, max: 2_000 })
 
-  it('takes nothing of what the new conversations of agents with known rates need', () => {
+  it('takes no session that the new conversations of agents with known rates need', () => {
     fc.assert(
       fc.property(perDay, perDay, fc.nat(INCLUDED), fc.boolean(), (knownPerDay, seen, used, isRead) => {
         const vendor = new Vendor(null, used)

@@ -68,7 +68,7 @@ describe('the reported rate limit', () => {
 })
 
 describe('the time of the next free request', () => {
-  it('always lies in the future, within an hour and a slice', () => {
+  it('is always in the future, within an hour and a slice', () => {
     const reported = fc.option(fc.record({ remaining: fc.nat(5), agoMs: fc.nat(2 * HOUR) }), { nil: null })
     fc.assert(
       fc.property(fc.array(fc.nat(2 * HOUR), { maxLength: 20 }), reported, (times, last) => {

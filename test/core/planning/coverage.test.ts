@@ -12,7 +12,7 @@ const secondsOf = (all: readonly Interval[]): Set<number> =>
   new Set(all.flatMap(({ from, to }) => Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)))
 
 describe('coverage', () => {
-  it('holds exactly the seconds of the intervals that were added', () => {
+  it('contains exactly the seconds of the intervals that were added', () => {
     fc.assert(
       fc.property(fc.array(intervals, { maxLength: 12 }), all => {
         expect(secondsOf(coverAll(all))).toEqual(secondsOf(all))

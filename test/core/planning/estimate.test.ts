@@ -88,7 +88,7 @@ describe('the reserve for new conversations', () => {
     expect(reserve({ knownPerDay: 200 }, null)).toBe(1_000)
   })
 
-  it('is the configured share, whatever is expected; none if that is 0', () => {
+  it('is the configured share, no matter what is expected; none if that is 0', () => {
     expect(reserve({ knownPerDay: 200 }, null, 0.2)).toBe(200)
     expect(reserve({ knownPerDay: 200 }, 15.5 * DAY, 0.2)).toBe(100)
     expect(reserve({ knownPerDay: 200 }, null, 0)).toBe(0)

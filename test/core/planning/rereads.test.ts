@@ -34,7 +34,7 @@ const boundsOf = (rereads: ReturnType<typeof planned>) =>
   rereads.map(({ progress: { window } }) => [window.agentId, window.fromSec, window.toSec, window.skipped])
 
 describe('a range that may hide conversations', () => {
-  it('is read again in a window of its own, at the price of its first reading', () => {
+  it('is read again in a separate window, at the price of its first reading', () => {
     const [reread] = planned([rangeOf()])
     expect(reread!.progress.window).toMatchObject({ kind: 'reread', agentId: 'a', skipped: 2 })
     expect(reread!.estimate).toEqual({

@@ -33,7 +33,7 @@ describe('a window whose pages are empty', () => {
     expect(pauses).toEqual([0, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, DAY])
   })
 
-  it('is given twice as many pages if conversations were looked at for them, or if the vendor does not say', () => {
+  it('is given twice as many pages if conversations were scanned for them, or if the vendor does not say', () => {
     for (const scanned of [100, null]) {
       expect(backoffMs(led(2 * MAX_IDLE_PAGES - 1, scanned))).toBe(0)
       expect(backoffMs(led(2 * MAX_IDLE_PAGES, scanned))).toBe(15 * MINUTE)

@@ -96,7 +96,7 @@ describe('a billing period', () => {
     expect(sessionsLeft(reportTwice(doubted, { billableUsedThisPeriod: 300 }, 1), 0)).toBe(10)
   })
 
-  it('decides the same in whichever order the answers of parallel leases are settled', () => {
+  it('decides the same in any order in which the answers of parallel leases are settled', () => {
     const one = [10, 20, 30, 40].map(sentAtMs => ({ sentAtMs, key: 'p0', used: 990 }))
     const two = [11, 21, 31, 41].flatMap(sentAtMs => [
       { sentAtMs, key: 'p1', used: 300 },
@@ -190,7 +190,7 @@ describe('numbers of one answer that contradict each other', () => {
     expect(left(numbers)).toBeLessThanOrEqual(0)
   })
 
-  it('leave what the most careful one leaves', () => {
+  it('leave what the lowest one leaves', () => {
     expect(left({ billableUsedThisPeriod: 100, billableRemainingThisPeriod: 50 })).toBe(50)
     expect(left({ billableUsedThisPeriod: 600, billableRemainingThisPeriod: 900 })).toBe(400)
     expect(left({ billableUsedThisPeriod: 5, billableRemainingThisPeriod: 95, includedQuota: 1e11 })).toBe(95)
@@ -216,7 +216,7 @@ const unkeyed = usage({ periodKey: null, includedQuota: 100_000 })
 describe('without period keys, another period', () => {
   const pages = fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 2, maxLength: 30 })
 
-  it('begins when three answers in a row report less than half, and no session of ours is missed, however late reports are', () => {
+  it('begins when three answers in a row report less than half, and none of our sessions is missed, however late reports are', () => {
     fc.assert(
       fc.property(fc.array(pages, { minLength: 1, maxLength: 5 }), fc.nat(5), (periods, lag) => {
         let period = newQuota()

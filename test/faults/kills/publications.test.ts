@@ -154,7 +154,7 @@ it('a refill whose target process is killed while rows are written leaves the ol
   expect(await namesIn(target)).toEqual([['Amy']])
 })
 
-it('a publication of Parquet files copies where the file system has no hard links', async () => {
+it('a publication of Parquet files copies if the file system has no hard links', async () => {
   const copy = { ...parquet, path: join(home, 'published', 'copied') }
   await cp(parquet.path, copy.path, { recursive: true, verbatimSymlinks: true })
   const through = ['python3', join(import.meta.dirname, '../disk/without-hard-links.py')]

@@ -127,7 +127,7 @@ it('a publication whose target does not answer is aborted after the longest time
   expect(await published()).toEqual(['Amy'])
 })
 
-it('a process of a target that goes on after its parent has died keeps others out until then, and undoes nothing', async () => {
+it('a process of a target that continues after its parent has died blocks others until it ends, and undoes nothing', async () => {
   const { home, target, warehouse, mark, entry, load, publishWith, published, stopped } = scene
   await load(warehouse, 'Eve')
   await warehouse.close()

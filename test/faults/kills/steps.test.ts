@@ -228,7 +228,7 @@ const draining: KilledProcess = {
 describe.each([compaction, expiry, eventExpiry, merge, draining])(
   '$does',
   ({ fill, runs, steps, usual, ends = 0, holds }) => {
-    it('that is killed just before any step loses and doubles nothing, and the next one completes it', async () => {
+    it('that is killed just before any step loses and duplicates nothing, and the next one completes it', async () => {
       const home = join(await temporaryHome(), 'data')
       await fill(home)
       const points =
@@ -248,7 +248,7 @@ describe.each([compaction, expiry, eventExpiry, merge, draining])(
 )
 
 describe('a sync and a replay', () => {
-  it('that are killed just before a step lose and double nothing, and the next sync repeats only requests in flight', async () => {
+  it('that are killed just before a step lose and duplicate nothing, and the next sync repeats only requests in flight', async () => {
     const killed = await openKilledHome(7)
     onTestFinished(killed.close)
     const { home, config } = killed

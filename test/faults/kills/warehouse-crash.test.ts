@@ -96,7 +96,7 @@ const endsWith = async (exitCode: number, { running }: CrashScene): Promise<void
 }
 
 describe('the process that holds the warehouse', () => {
-  it('delays no webhook, no sync and no loading for slow queries, and is restarted after a crash, in `up` without Temporal: webhooks are accepted meanwhile, and nothing is lost', async () => {
+  it('delays no webhook, no sync and no loading for slow queries, and is restarted after a crash, in `up` without Temporal: webhooks are accepted all the time, and nothing is lost', async () => {
     // Answers are slow, so that the queries begin before the first round has ended.
     const scene = await startScene(await withoutTemporal(), ['up', '--every', '10s'], 400)
     const { home } = scene
@@ -152,7 +152,7 @@ describe('the process that holds the warehouse', () => {
     expect(logged.filter(line => !STAMPED.test(line))).toEqual([])
   })
 
-  it('is restarted after a crash in `sync --watch`, which goes on with its round', async () => {
+  it('is restarted after a crash in `sync --watch`, which continues its round', async () => {
     const scene = await startScene({}, ['sync', '--watch', '1h', '--yes'])
     await killHolder(scene)
     await scene.running.said('next round at')

@@ -44,7 +44,7 @@ describe('a name in S3', () => {
   it.each([
     ...['_manifest.json', '_copies.json', 'data.parquet', 'agents/mine.parquet', 'agents/data.csv', 'A/data.parquet'],
     ...['agents/year=2026/data.parquet', 'a/b/c/data.parquet', '_objects/agents/mine.parquet', '_x/data.parquet'],
-  ])('is nobody else’s: %s', name => {
+  ])('belongs to nobody else: %s', name => {
     expect([isObject(name), isCopy(name)]).toEqual([false, false])
   })
 })

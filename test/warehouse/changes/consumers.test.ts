@@ -108,7 +108,7 @@ describe('a consumer', () => {
     ])
   })
 
-  it('must fill its copy again where the log does not lead there from its watermark', async () => {
+  it('must fill its copy again if the log does not continue from its watermark', async () => {
     const workspace = app.workspace()
     expect(await since(null)).toMatchObject({ kind: 'refill', reason: 'unknown consumer' })
     const { epoch } = await register()

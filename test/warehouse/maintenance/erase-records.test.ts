@@ -67,7 +67,7 @@ async function rowsOf(workspace: Workspace, id: string): Promise<Record<string, 
   return Object.fromEntries(found.filter(({ n }) => n > 0).map(({ name, n }) => [name, n]))
 }
 
-it('erases a conversation from every table, and from the log but for its deletion', async () => {
+it('erases a conversation from every table, and from the log except for its deletion', async () => {
   const { writer } = app.warehouse
   const workspace = app.workspace()
   await registerConsumer(writer, 'a')

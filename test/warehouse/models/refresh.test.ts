@@ -330,7 +330,7 @@ describe('models', () => {
     expect(await logged('models.whole', 0)).toEqual([[]])
   })
 
-  it('stay as they are while the folder cannot be read, and are removed with their files', async () => {
+  it('stay unchanged while the folder cannot be read, and are removed with their files', async () => {
     await expect(refreshModels({ warehouse: app.warehouse, folder: join(folder, 'missing') })).rejects.toMatchObject({
       code: 'MODEL_INVALID',
     })

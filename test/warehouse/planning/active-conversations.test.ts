@@ -15,7 +15,7 @@ const updated = (convoId: string, { minutesAgo, ...light }: { minutesAgo: number
   })
 
 describe('a conversation that no export has returned', () => {
-  it('is active within an hour of its last change and six hours of its beginning, whatever ts means', async () => {
+  it('is active within an hour of its last change and six hours of its beginning, no matter what ts means', async () => {
     const workspace = app.workspace()
     const [soon, long] = [NOW - 2 * HOUR, NOW - 7 * HOUR]
     await applyTo(

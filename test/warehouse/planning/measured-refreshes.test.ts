@@ -73,7 +73,7 @@ describe('a refresh without a new message', () => {
     expect(await measured(workspace)).toMatchObject({ measured: 2, changed: 1 })
   })
 
-  it('is skipped once fifty have found nothing, but for one in twenty, and saves the sessions of the others', async () => {
+  it('is skipped once fifty have found nothing, except for one in twenty, and saves the sessions of the others', async () => {
     const workspace = app.workspace()
     const ids = Array.from({ length: 50 }, (_, index) => `measured-${index}`)
     await workspace.load(await landConversations(workspace.landing, { records: ids.map(id => exported(id)) }))

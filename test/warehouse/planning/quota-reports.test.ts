@@ -4,7 +4,7 @@ import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
 
-describe('reports of pages that were requested at the same moment', () => {
+describe('reports of pages that were requested at the same time', () => {
   interface Answer {
     key: string
     used: number

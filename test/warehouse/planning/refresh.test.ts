@@ -116,7 +116,7 @@ describe('a conversation that was never exported', () => {
   })
 })
 
-describe('ranges that are read again at the same moment', () => {
+describe('ranges that are read again at the same time', () => {
   /** True if rows count as late after this many conversations were skipped in a range that has three. */
   async function isLate(skipped: number): Promise<boolean> {
     const workspace = app.workspace()
@@ -130,7 +130,7 @@ describe('ranges that are read again at the same moment', () => {
     return lateRowsSeen(app.warehouse.writer, workspace.id, 0)
   }
 
-  it('have found late rows only where one has found more than had been skipped in it', async () => {
+  it('have found late rows only if one has found more than had been skipped in it', async () => {
     expect(await isLate(3)).toBe(false)
     expect(await isLate(2)).toBe(true)
   })
