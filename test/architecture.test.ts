@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { findCycle, root, type SourceFile, sourceFile, sourcesBelow, withoutComments } from './import-graph.ts'
 
 /**
- * Imports point from a later line to an earlier one. Modules on one line do not import each other. A module is a folder of
- * `src`, together with the file of the same name.
+ * Imports point from a later line to an earlier one. Modules on one line do not import each other. A module is a folder
+ * of `src`, together with the file of the same name.
  */
 const TIERS = [
   ['core'],

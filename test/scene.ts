@@ -1,5 +1,5 @@
-// The scene of a test: a sandbox, a data folder, their configuration, and the requests that the sandbox served. Shared by the
-// simulated host, the embedded host, workers on Temporal and spawned commands.
+// The scene of a test: a sandbox, a data folder, their configuration, and the requests that the sandbox served. Shared
+// by the simulated host, the embedded host, workers on Temporal and spawned commands.
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

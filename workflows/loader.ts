@@ -1,6 +1,6 @@
-// Loading runs concurrently with fetching, which never waits for it. The first rows of a workspace are loaded as soon as they land. Later
-// pages wait until there are enough for one load, or until some time has passed since the last load: loading ten pages at once costs four
-// times as much CPU per page as loading a hundred, and most polls fetch less than a small load.
+// Loading runs concurrently with fetching, which never waits for it. The first rows of a workspace are loaded as soon as they
+// land. Later pages wait until there are enough for one load, or until some time has passed since the last load: loading ten
+// pages at once costs four times as much CPU per page as loading a hundred, and most polls fetch less than a small load.
 import { failureOf } from '../src/core/errors.ts'
 import type { Failure, Steps } from './steps.ts'
 

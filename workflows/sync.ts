@@ -1,5 +1,5 @@
-// Syncing a workspace: plan, read windows under leases in concurrent loops while landed pages are loaded, report. Plain functions over
-// (steps, host), deterministic in their arguments: the embedded engine calls them in process, Temporal inside a workflow.
+// Syncing a workspace: plan, read windows under leases in concurrent loops while landed pages are loaded, report. Plain functions
+// over (steps, host), deterministic in their arguments: the embedded engine calls them in process, Temporal inside a workflow.
 import { failureOf } from '../src/core/errors.ts'
 import type { GovernorState } from '../src/core/governor/governor.ts'
 import type { Host } from './host.ts'

@@ -15,8 +15,8 @@
 type ScalarType = 'text' | 'count' | 'number' | 'boolean' | 'time' | 'moment' | 'loose' | 'any'
 
 /**
- * Class of personal data: `identity` a contact's name, address or account; `content` text that was said or noted; `device` the contact's
- * machine or network; `staff` a person who handles conversations; `none` no personal data.
+ * Class of personal data: `identity` a contact's name, address or account; `content` text that was said or noted;
+ * `device` the contact's machine or network; `staff` a person who handles conversations; `none` no personal data.
  */
 export type PiiClass = 'none' | 'identity' | 'content' | 'device' | 'staff'
 

@@ -1,5 +1,5 @@
-// `convohouse check`: runs the checks over all rows. Stores the results if a workspace is configured and no other process holds
-// the warehouse.
+// `convohouse check`: runs the checks over all rows. Stores the results if a workspace is configured and no other
+// process holds the warehouse.
 import type { Command } from 'commander'
 import { openApp } from '../app.ts'
 import { type Config, readChecks } from '../config.ts'

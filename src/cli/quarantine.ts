@@ -1,5 +1,5 @@
-// `convohouse quarantine`: lists the records that could not be loaded, prints one, or tries to load them again. A record is the user's
-// own data, so it is printed on standard output only.
+// `convohouse quarantine`: lists the records that could not be loaded, prints one, or tries to load them again. A
+// record is the user's own data, so it is printed on standard output only.
 import { Command } from 'commander'
 import { openStores } from '../app/stores.ts'
 import type { App } from '../app.ts'

@@ -19,8 +19,8 @@ export const absolutePlace = (where: SecretPlace, folder: string): SecretPlace =
   'env' in where ? where : { file: resolve(folder, where.file) }
 
 /**
- * True for a name that looks like the secret itself instead of its variable or file: ten or more letters and digits in a row. Errors do
- * not show such a name.
+ * True for a name that looks like the secret itself instead of its variable or file: ten or more letters and digits in
+ * a row. Errors do not show such a name.
  */
 const mayBeSecretItself = (name: string): boolean =>
   (name.match(/[A-Za-z0-9]{10,}/g) ?? []).some(run => /\d/.test(run) && /[A-Za-z]/.test(run))

@@ -6,9 +6,9 @@ export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
 /**
- * The earliest time that a request may carry, ms: 2001-09-09T01:46:40Z, the first with thirteen digits. The vendor accepts seconds
- * and milliseconds in the same parameter without documenting the limit between them (section 4.12). Whether the limit is a number of digits
- * or 1e10, 1e11 or 1e12, this time counts as milliseconds.
+ * The earliest time that a request may carry, ms: 2001-09-09T01:46:40Z, the first with thirteen digits. The vendor
+ * accepts seconds and milliseconds in the same parameter without documenting the limit between them (section 4.12).
+ * Whether the limit is a number of digits or 1e10, 1e11 or 1e12, this time counts as milliseconds.
  */
 export const EARLIEST_MS = 1e12
 
@@ -82,8 +82,8 @@ const CLOCK = String.raw`[Tt ]([01]\d|2[0-3]):[0-5]\d`
 const SECONDS = String.raw`:[0-5]\d(\.\d{1,9})?`
 
 /**
- * Regular expressions, equal in JavaScript and DuckDB, for texts that are a time. `utc`: an ISO-8601 date or time in UTC or without an
- * offset; `offset`: one with an offset, or without seconds in UTC; `epoch`: 10 to 16 digits. No names of time zones.
+ * Regular expressions, equal in JavaScript and DuckDB, for texts that are a time. `utc`: an ISO-8601 date or time in UTC or
+ * without an offset; `offset`: one with an offset, or without seconds in UTC; `epoch`: 10 to 16 digits. No names of time zones.
  */
 export const MOMENT_TEXTS = {
   utc: String.raw`\d{4}-\d{2}-\d{2}(${CLOCK}(${SECONDS}[Zz]?)?)?`,

@@ -1,5 +1,5 @@
-// Canonical JSON: equal values have equal texts. Keys are sorted, integer keys first by value (JavaScript's own order); no white space; no
-// lone surrogates.
+// Canonical JSON: equal values have equal texts. Keys are sorted, integer keys first by value (JavaScript's own order);
+// no white space; no lone surrogates.
 
 type JsonObject = Record<string, unknown>
 

@@ -1,5 +1,5 @@
-// The tokenizer of JSON text: finds where white space, strings and values end. It does not parse them, so that each reader in this folder
-// keeps its own grammar and strictness. No message quotes the text.
+// The tokenizer of JSON text: finds where white space, strings and values end. It does not parse them, so that each
+// reader in this folder keeps its own grammar and strictness. No message quotes the text.
 
 const SPACE = 0x20
 const [QUOTE, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d]

@@ -1,5 +1,5 @@
-// The landing as files below `<home>/landing`: one gzip file per page, at the path that its address names. Small pages move into bundles
-// (compaction.ts); addresses stay.
+// The landing as files below `<home>/landing`: one gzip file per page, at the path that its address names. Small pages
+// move into bundles (compaction.ts); addresses stay.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { access, readdir, readFile, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
@@ -72,8 +72,8 @@ export function openLanding(home: string): LandingStore {
 }
 
 /**
- * A folder that retention has removed from a landing deliberately, so that `replay` does not report it as missing. It is recorded in
- * `<workspace>/expired.ndjson` before its first page is removed.
+ * A folder that retention has removed from a landing deliberately, so that `replay` does not report it as missing. It
+ * is recorded in `<workspace>/expired.ndjson` before its first page is removed.
  */
 interface ExpiredFolder {
   folder: string

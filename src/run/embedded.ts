@@ -51,8 +51,8 @@ export interface EmbeddedOptions {
 }
 
 /**
- * Passes `work` a signal that aborts with either of the two signals and when the work is over. `AbortSignal.any` would leak 57 bytes per
- * call (Node 20), since both signals live as long as the process.
+ * Passes `work` a signal that aborts with either of the two signals and when the work is over. `AbortSignal.any` would
+ * leak 57 bytes per call (Node 20), since both signals live as long as the process.
  */
 async function untilStopped<T>(
   { signal, stopping }: Pick<EmbeddedOptions, 'signal' | 'stopping'>,

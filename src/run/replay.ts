@@ -1,5 +1,5 @@
-// Replay: rebuilds the warehouse from landing and spool without a request. The new file is built beside the old one and replaces it
-// when complete. Runs, workspaces that are not configured, and events whose files are missing are copied from the old one.
+// Replay: rebuilds the warehouse from landing and spool without a request. The new file is built beside the old one and replaces
+// it when complete. Runs, workspaces that are not configured, and events whose files are missing are copied from the old one.
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { openStores } from '../app/stores.ts'

@@ -1,5 +1,5 @@
-// Counts the webhook events of a workspace (received, waiting, applied) for displays that follow the process that applies them. Waiting
-// events are counted in the spool, because other processes may receive them.
+// Counts the webhook events of a workspace (received, waiting, applied) for displays that follow the process that
+// applies them. Waiting events are counted in the spool, because other processes may receive them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkspaceConfig } from '../config.ts'
 import { SECOND } from '../core/time.ts'

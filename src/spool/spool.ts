@@ -1,5 +1,5 @@
-// The spool of a data folder: raw webhook events on their way to the warehouse, each durable before it is acknowledged. Several processes may
-// share it: each writes its own segments.
+// The spool of a data folder: raw webhook events on their way to the warehouse, each durable before it is acknowledged.
+// Several processes may share it: each writes its own segments.
 import { randomBytes } from 'node:crypto'
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'

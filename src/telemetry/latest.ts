@@ -20,8 +20,8 @@ interface LatestOptions<T> {
 }
 
 /**
- * Returns a function that reads the newest value of a source that may be slow, within a bounded time; null if no value is recent enough.
- * Concurrent calls share one read, and the function never rejects.
+ * Returns a function that reads the newest value of a source that may be slow, within a bounded time; null if no value
+ * is recent enough. Concurrent calls share one read, and the function never rejects.
  */
 export function latest<T>(options: LatestOptions<T>): () => Promise<T | null> {
   const { read, freshMs, patienceMs, staleMs, now = () => performance.now() } = options

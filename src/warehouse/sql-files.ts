@@ -1,5 +1,5 @@
-// The bundled SQL files: `sql/` in the sources, `dist/sql` in the build. This module and its bundled copy (dist/src/bundle) both lie two
-// folders below the root, so one relative path serves both.
+// The bundled SQL files: `sql/` in the sources, `dist/sql` in the build. This module and its bundled copy
+// (dist/src/bundle) both lie two folders below the root, so one relative path serves both.
 import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -19,8 +19,8 @@ import { type Staleness, stalenessOf } from './month/staleness.ts'
 const MONTH_DAYS = 30
 const AGENTS = 2
 /**
- * A compromise: more frequent polls would make the benchmark slower (half of its time is a few DuckDB statements per poll) and take a
- * larger share of the requests.
+ * A compromise: more frequent polls would make the benchmark slower (half of its time is a few DuckDB statements per
+ * poll) and take a larger share of the requests.
  */
 const POLL_EVERY_MS = 6 * HOUR
 const ENVIRONMENT = {

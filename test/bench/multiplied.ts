@@ -1,5 +1,5 @@
-// Builds a large warehouse quickly: the real code loads about ten thousand conversations, and SQL copies them inside DuckDB, with new ids,
-// child rows, observations and numbers.
+// Builds a large warehouse quickly: the real code loads about ten thousand conversations, and SQL copies them inside
+// DuckDB, with new ids, child rows, observations and numbers.
 import { createHash } from 'node:crypto'
 import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { tablesOf } from '../../src/catalog/ddl.ts'
@@ -41,8 +41,8 @@ function shiftedTimes(columns: readonly { name: string; sqlType: string }[], mon
 }
 
 /**
- * Adds the copies `from` to `to` of the first `source` conversations. Their `_record` numbers select them, so they must not have been
- * replaced since the first load. Copies get numbers above all existing ones.
+ * Adds the copies `from` to `to` of the first `source` conversations. Their `_record` numbers select them, so they must
+ * not have been replaced since the first load. Copies get numbers above all existing ones.
  */
 export async function multiply(writer: Writer, options: Copies): Promise<void> {
   const { source, from, to, months } = options

@@ -1,6 +1,6 @@
-// Measures the size of a data folder and the duration of `convohouse replay`: the sandbox's traffic of two weeks in simulated time, about 5,600 conversations
-// and 29,000 webhook events, with default settings. Reports bytes per conversation in the warehouse and beside it (landing, spool, logs).
-// The totals of two releases are comparable, because the seed determines all data.
+// Measures the size of a data folder and the duration of `convohouse replay`: the sandbox's traffic of two weeks in simulated
+// time, about 5,600 conversations and 29,000 webhook events, with default settings. Reports bytes per conversation in the
+// warehouse and beside it (landing, spool, logs). The totals of two releases are comparable, because the seed determines all data.
 import { execFile } from 'node:child_process'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'

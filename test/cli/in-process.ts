@@ -1,5 +1,5 @@
-// Runs a command inside the test process, which is faster than starting another process. Commands run one at a time, because each
-// replaces the environment, working directory, standard streams, exit code and umask of the test process while it runs.
+// Runs a command inside the test process, which is faster than starting another process. Commands run one at a time, because
+// each replaces the environment, working directory, standard streams, exit code and umask of the test process while it runs.
 import { tmpdir } from 'node:os'
 import { Readable, Writable } from 'node:stream'
 import { runCommand } from '../../src/cli/run-command.ts'

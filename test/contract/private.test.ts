@@ -1,5 +1,5 @@
-// The Temporal server, and therefore its UI, stores references and counts, but no token, no text of a page and no personal data. The
-// tests search every history and description on the server.
+// The Temporal server, and therefore its UI, stores references and counts, but no token, no text of a page and no
+// personal data. The tests search every history and description on the server.
 
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -61,8 +61,8 @@ export async function faultScene(options: FaultSceneOptions = {}): Promise<Fault
 }
 
 /**
- * Opens scenes that are already fully synced. A test file syncs once; each scene gets a copy of that data folder and its own sandbox,
- * which has the same conversations and has served nothing yet.
+ * Opens scenes that are already fully synced. A test file syncs once; each scene gets a copy of that data folder and
+ * its own sandbox, which has the same conversations and has served nothing yet.
  */
 export function syncedScenes(options: FaultSceneOptions = {}): () => Promise<FaultScene> {
   let synced: FaultScene
@@ -132,8 +132,8 @@ async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
 }
 
 /**
- * Expects that the next sync succeeds, completes the tables and requests no page that had landed, and that over all runs at most
- * `inFlight` requests (those in flight at kills) were made twice.
+ * Expects that the next sync succeeds, completes the tables and requests no page that had landed, and that over all
+ * runs at most `inFlight` requests (those in flight at kills) were made twice.
  */
 export async function expectRecovered(scene: FaultScene, { inFlight = 0 } = {}): Promise<Ended> {
   const landed = await landedKeys(scene)

@@ -1,5 +1,5 @@
-// SQL that stresses DuckDB: functions with deeply nested or huge arguments, and deeply nested syntax. A case is determined by its
-// seed and number.
+// SQL that stresses DuckDB: functions with deeply nested or huge arguments, and deeply nested syntax. A case is
+// determined by its seed and number.
 import { Draw } from '../../src/sandbox/world/random.ts'
 
 /** A row of `duckdb_functions()`. */

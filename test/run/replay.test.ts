@@ -48,8 +48,8 @@ const expectHolds = (config: Config, tables: Record<string, Row[]>): Promise<voi
   })
 
 /**
- * A synced data folder with a page of malformed records, an event for a stored conversation, and one for a conversation that was
- * never exported.
+ * A synced data folder with a page of malformed records, an event for a stored conversation, and one for a conversation
+ * that was never exported.
  */
 const synced = madeOnce(async () => {
   const simulated = await simulatedApp({ sandbox: { conversations: 24 }, settings: { resources: RESOURCE_NAMES } })

@@ -131,9 +131,9 @@ const SHIFTS: ReadonlySet<BehaviourKind> = new Set(['cursor-is-offset', 'page-sh
 const LATE: ReadonlySet<BehaviourKind> = new Set([...SHIFTS, 'mirror-empty', 'mirror-stalls'])
 
 /**
- * An id that no conversation has stands in the place of the right one. A restart by a plausible `ts` that is not the one by which the vendor
- * selects passes over conversations. A page of a single record shows no order, and one without any record no time behind which to verify that
- * it was the last one.
+ * An id that no conversation has stands in the place of the right one. A restart by a plausible `ts` that is not the
+ * one by which the vendor selects passes over conversations. A page of a single record shows no order, and one without
+ * any record no time behind which to verify that it was the last one.
  */
 function isMisled(world: World, agentId: string): boolean {
   const concerns = (one: Behaviour) => (one.agentId ?? agentId) === agentId

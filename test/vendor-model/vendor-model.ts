@@ -1,5 +1,5 @@
-// The truth of a vendor, written from the API document (sections 4.12, 4.16, 8) and the notes: agents, conversations with their sessions, the
-// mirror, the hour, the quota and what it has billed. It answers as documented; behaviours.ts spoils its answers.
+// The truth of a vendor, written from the API document (sections 4.12, 4.16, 8) and the notes: agents, conversations with their
+// sessions, the mirror, the hour, the quota and what it has billed. It answers as documented; behaviours.ts spoils its answers.
 import { DAY, HOUR } from '../../src/core/time.ts'
 
 export interface Conversation {

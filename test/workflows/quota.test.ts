@@ -1,5 +1,5 @@
-// The quota of a billing period: the reserve for new conversations, overage packs, the probe for a new period, and vendors that report usage
-// late, wrongly or not at all.
+// The quota of a billing period: the reserve for new conversations, overage packs, the probe for a new period, and
+// vendors that report usage late, wrongly or not at all.
 import { describe, expect, it } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { START_MS } from '../vendor-model/history.ts'

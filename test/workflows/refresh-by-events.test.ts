@@ -209,8 +209,8 @@ it('a change that events report completely is not exported again under refreshOn
   expect(made!.left).toBeGreaterThan(0)
   const truth = truthOf(simulated.sandbox, { throughMs: readThrough(START_MS, 2 * MINUTE) })
   const exported = new Set(truth.map(({ record }) => record.ID))
-  // The comparison omits fields that no event carries, fields that change without a message (`lastViewed`, pending answers), and
-  // fields that only events carry.
+  // The comparison omits fields that no event carries, fields that change without a message (`lastViewed`, pending
+  // answers), and fields that only events carry.
   const alike = ({ conversations }: Record<string, string[]>) =>
     conversations!
       .filter(line => exported.has((JSON.parse(line) as { conversation_id: string }).conversation_id))

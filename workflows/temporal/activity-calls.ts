@@ -35,8 +35,8 @@ export const exportActivities = (): ExportActivities =>
   })
 
 /**
- * Returns activities under a lease, without retries, because a sent request is billed. If cancelled, the workflow waits for the lease's
- * outcome.
+ * Returns activities under a lease, without retries, because a sent request is billed. If cancelled, the workflow waits
+ * for the lease's outcome.
  */
 export const leasedActivities = (timeoutMs: number, { deadlineMs }: Grant, summary: string): ExportActivities =>
   proxyActivities<ExportActivities>({

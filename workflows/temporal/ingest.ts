@@ -1,5 +1,5 @@
-// The workflow that drains a workspace's spool, `ingest/<workspace>`: one long activity after the other while the workspace has
-// webhooks. The warehouse records what was drained; the workflow only counts.
+// The workflow that drains a workspace's spool, `ingest/<workspace>`: one long activity after the other while the
+// workspace has webhooks. The warehouse records what was drained; the workflow only counts.
 import { continueAsNew, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow'
 import { warehouse } from './activity-calls.ts'
 

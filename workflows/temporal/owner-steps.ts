@@ -26,8 +26,8 @@ import {
 import { cancelled, type Owner, publishProgress } from './owner.ts'
 
 /**
- * An activity decides if a lost lease has ended, never the workflow's clock: a query that was waiting for a worker is answered
- * before the next workflow task, and there the clock shows another time than in a replay (ADR 8).
+ * An activity decides if a lost lease has ended, never the workflow's clock: a query that was waiting for a worker is
+ * answered before the next workflow task, and there the clock shows another time than in a replay (ADR 8).
  */
 function lostLeaseHandling(owner: Owner, host: Host): LostLeaseHandling {
   const { workspaceId } = owner.input

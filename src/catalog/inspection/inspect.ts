@@ -1,5 +1,5 @@
-// Inspects a parsed page before it lands, while the CPU would otherwise wait for the network: notes undeclared paths and values of a wrong
-// type. Inspection never rejects a page.
+// Inspects a parsed page before it lands, while the CPU would otherwise wait for the network: notes undeclared paths
+// and values of a wrong type. Inspection never rejects a page.
 import { readTime } from '../../core/time.ts'
 import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
 import { type Field, type Fields, type RecordType, type Scalar, sentFields } from '../shape.ts'

@@ -36,8 +36,8 @@ export function unknownTree(paths: Iterable<string>): UnknownTree {
 const isIndex = (key: string): boolean => /^(0|[1-9]\d{0,8})$/.test(key)
 
 /**
- * Compares keys for their order in `extra`, which is the same for all sources of a record: integer keys by number, then the others by code
- * point, as DuckDB sorts text (macro `members`).
+ * Compares keys for their order in `extra`, which is the same for all sources of a record: integer keys by number, then
+ * the others by code point, as DuckDB sorts text (macro `members`).
  */
 export function inExtra(a: string, b: string): number {
   if (isIndex(a) && isIndex(b)) return Number(a) - Number(b)

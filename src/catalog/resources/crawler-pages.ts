@@ -67,7 +67,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const BODIES = ['markdown', 'html'] as const
 
-/** Returns size and digest of the texts of a page. */
+/** Returns the size and digest of a page's texts. */
 const measured = (response: Json): Json =>
   Object.fromEntries(
     BODIES.flatMap(name => {

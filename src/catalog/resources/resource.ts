@@ -1,5 +1,5 @@
-// The declaration of an API resource. Request, envelope, names of landed pages, fetch loop, load, `_missing_since`, checks and data dictionary
-// derive from it. Conversations are not declared this way: they are metered and exported window by window.
+// The declaration of an API resource. Request, envelope, names of landed pages, fetch loop, load, `_missing_since`, checks and
+// data dictionary derive from it. Conversations are not declared this way: they are metered and exported window by window.
 
 import { ExactNumber } from '../../json/exact-json.ts'
 import { isObject } from '../inspection/inspect.ts'
@@ -39,7 +39,7 @@ export interface Resource {
    * Never throws, and returns an answer of another shape unchanged.
    */
   prepare?: (answer: unknown, ids: readonly string[]) => unknown
-  /** Returns who answered for entries of a list, in the column `listedBy`; null if the answer does not say. */
+  /** Returns those that answered for a list's entries, in the column `listedBy`; null if the answer does not say. */
   answeredBy?: (answer: unknown) => string[] | null
   /** The column that names the list of a row, if one answer contains several: a row is missing only if `answeredBy` contains its value. */
   listedBy?: string

@@ -1,5 +1,5 @@
-// Voices of all providers in one list (sections 2.5 and 4.9), and how each provider answered. A provider that fails is named in the answer, which
-// then lacks its voices.
+// Voices of all providers in one list (sections 2.5 and 4.9), and how each provider answered. A provider that fails is
+// named in the answer, which then lacks its voices.
 import { DAY } from '../../core/time.ts'
 import { isObject } from '../inspection/inspect.ts'
 import type { RecordType } from '../shape.ts'

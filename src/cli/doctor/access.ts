@@ -70,7 +70,7 @@ export const clock = eachWorkspace(({ id }, { serverTimes }) => {
   return warn(clocksApart(aheadMs), CLOCK_HINT)
 })
 
-/** Searches the lease log this far back for the last answer. */
+/** Age up to which the lease log is searched for the last answer. */
 const LOOKBACK_MS = 7 * DAY
 
 const REFUSED = [401, 402, 403]

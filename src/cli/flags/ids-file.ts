@@ -1,5 +1,5 @@
-// Reads the list of conversations that `--ids` names: one id per line, `agent,id` lines, or CSV with a header. If a line
-// names no agent, the agent is looked up in the warehouse.
+// Reads the list of conversations that `--ids` names: one id per line, `agent,id` lines, or CSV with a header. If a
+// line names no agent, the agent is looked up in the warehouse.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'

@@ -66,7 +66,7 @@ function findingsText({ findings }: WorkspaceStatus): string {
   return found.length === 0 ? 'none' : found.join(', ')
 }
 
-/** Says where to find more about the findings. */
+/** Returns lines that name the commands to list the findings. */
 const findingLines = ({ findings: { driftPaths, issuePaths, quarantined } }: WorkspaceStatus): string[] => [
   ...(issuePaths > 0
     ? ['  issues       `convohouse query "FROM _issues"` shows them, each with a file that has it']

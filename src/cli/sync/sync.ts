@@ -1,5 +1,5 @@
-// `convohouse sync`: syncs the chosen workspaces concurrently, once or in rounds (--watch). Each workspace has its own rate limit; the
-// shared warehouse serialises their loads.
+// `convohouse sync`: syncs the chosen workspaces concurrently, once or in rounds (--watch). Each workspace has its own
+// rate limit; the shared warehouse serialises their loads.
 
 import type { DrainFailing } from '../../../workflows/ingest.ts'
 import type { Prepared, SyncReport } from '../../../workflows/steps.ts'

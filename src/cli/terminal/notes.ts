@@ -1,5 +1,5 @@
-// Notes that several commands print: sessions that may be billed, exports that wait or are saved, ranges that could not be read,
-// missing workers, refused webhooks.
+// Notes that several commands print: sessions that may be billed, exports that wait or are saved, ranges that could not
+// be read, missing workers, refused webhooks.
 import { type Gap, MAX_GAPS_REPORTED } from '../../core/planning/gaps.ts'
 import { DECIDING, type MeasuredRefreshes } from '../../core/planning/refresh-rule.ts'
 import type { ReadRange } from '../../core/planning/rereads.ts'

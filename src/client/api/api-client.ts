@@ -141,9 +141,9 @@ export interface ApiClient {
   /** Deletes a crawler job and its pages (section 4.11). */
   deleteCrawlerJob(given: OfCrawlerJob, options?: CallOptions): Promise<Succeeded>
   /**
-   * Exports a page, or a selection, of an agent's conversations (section 4.12). Each session with a person's messages is billed, as is
-   * each retry of a request that reached the vendor; `usage` has the cost. Requests count toward the hourly limit. `format: 'csv'`
-   * returns CSV.
+   * Exports a page, or a selection, of an agent's conversations (section 4.12). Each session with a person's messages
+   * is billed, as is each retry of a request that reached the vendor; `usage` has the cost. Requests count toward the
+   * hourly limit. `format: 'csv'` returns CSV.
    */
   exportConversations(
     given: ExportArguments & { format?: 'json' },

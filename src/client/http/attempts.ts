@@ -150,8 +150,8 @@ export function backoffMs(attempt: number, random: number, retryAfterMs = 0): nu
 }
 
 /**
- * Limits concurrent requests to the number of connections. Requests queue here and not in undici, so that timeouts and send times begin, and
- * lease deadlines are checked, only when a request leaves the queue.
+ * Limits concurrent requests to the number of connections. Requests queue here and not in undici, so that timeouts and
+ * send times begin, and lease deadlines are checked, only when a request leaves the queue.
  */
 export class Slots {
   #free: number

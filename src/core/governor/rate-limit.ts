@@ -94,9 +94,9 @@ export function requestsLeft(state: RateLimitState, nowMs: number, outstanding: 
 }
 
 /**
- * Returns when a request beyond the `reserve` may be free again, ms, always later than now. If our own requests use up the limit: when the
- * oldest one leaves the hour. Otherwise after a minute, or when the report expires, because only another answer shows whether the others'
- * requests expired.
+ * Returns when a request beyond the `reserve` may be free again, ms, always later than now. If our own requests use up
+ * the limit: when the oldest one leaves the hour. Otherwise after a minute, or when the report expires, because only
+ * another answer shows whether the others' requests expired.
  */
 export function nextFreeRequestMs(state: RateLimitState, nowMs: number, reserve = 0): number {
   const { hourMs, reported, buckets } = state

@@ -52,9 +52,9 @@ export const without = (coverage: Coverage, taken: Interval): Coverage =>
   )
 
 /**
- * Returns the second, at least `from`, after the last known conversation, if everything later was read and was empty; null if nothing was read, or
- * this is unknown. A poll begins there: it bills nothing more, and finds conversations that a stalled mirror lacked. `seenThroughSec`: last second
- * that may contain a conversation, or null.
+ * Returns the second, at least `from`, after the last known conversation, if everything later was read and was empty;
+ * null if nothing was read, or this is unknown. A poll begins there: it bills nothing more, and finds conversations
+ * that a stalled mirror lacked. `seenThroughSec`: last second that may contain a conversation, or null.
  */
 export function quietFrom(coverage: Coverage, from: number, seenThroughSec: number | null | undefined): number | null {
   const last = coverage.at(-1)

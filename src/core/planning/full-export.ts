@@ -1,5 +1,5 @@
-// Full exports: on request, everything is exported again. A full export may span several runs; its windows share the time at which it was
-// planned. Only a request for the same full export continues it; any other sync treats its landed ranges as read.
+// Full exports: on request, everything is exported again. A full export may span several runs; its windows share the time at
+// which it was planned. Only a request for the same full export continues it; any other sync treats its landed ranges as read.
 import { gaps, type Interval } from './coverage.ts'
 import type { Estimate } from './estimate.ts'
 import type { FullScope, WindowProgress } from './windows.ts'

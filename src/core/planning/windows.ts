@@ -16,9 +16,9 @@ import type { Coverage } from './coverage.ts'
 
 export const WINDOW_KINDS = ['head', 'tail', 'full', 'reread', 'selected', 'refresh', 'sample'] as const
 /**
- * Over time: `head` reads new conversations, `tail` history, `full` everything again, `reread` a range that may hide conversations. By id:
- * `selected` exports conversations that a person named, `refresh` changed or old ones, `sample` a few random ones, to measure how stale the
- * others are.
+ * Over time: `head` reads new conversations, `tail` history, `full` everything again, `reread` a range that may hide
+ * conversations. By id: `selected` exports conversations that a person named, `refresh` changed or old ones, `sample` a
+ * few random ones, to measure how stale the others are.
  */
 export type WindowKind = (typeof WINDOW_KINDS)[number]
 

@@ -1,5 +1,5 @@
-// Compresses large payloads: a server refuses payloads above 2 MB, and a plan for 5,000 agents is larger. Small payloads are not
-// compressed, so that they stay readable in Temporal's UI and CLI.
+// Compresses large payloads: a server refuses payloads above 2 MB, and a plan for 5,000 agents is larger. Small
+// payloads are not compressed, so that they stay readable in Temporal's UI and CLI.
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import type { Payload, PayloadCodec } from '@temporalio/common'

@@ -35,8 +35,8 @@ export interface WorldEvent {
 }
 
 /**
- * Section 6.2: `vf` agents never send the first two, and only a subset of the other types. The sandbox also omits the last two,
- * because its `vf` agents have neither assignments nor bug reports.
+ * Section 6.2: `vf` agents never send the first two, and only a subset of the other types. The sandbox also omits the
+ * last two, because its `vf` agents have neither assignments nor bug reports.
  */
 const NOT_OF_VF: ReadonlySet<EventName> = new Set(['lead_captured', 'form_submitted', 'chat_delegated', 'bug_reported'])
 

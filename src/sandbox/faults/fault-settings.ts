@@ -12,9 +12,9 @@ import type { ConditionSettings } from '../limits/conditions.ts'
 import { issueTexts, type Param, paramIssue, type Rate, ratesSchema } from '../rates.ts'
 
 /**
- * `account`: changes the workspace's counters. `front`: the request never reaches the export. `refusal`: the export fails.
- * `page`: the page's content. `reported`: reported rate limit and usage. `around`: fields around the records. `lost`: the
- * answer is lost on the way. `pace`: when the answer is sent. `date`: the answer's `Date` header.
+ * `account`: changes the workspace's counters. `front`: the request never reaches the export. `refusal`: the export
+ * fails. `page`: the page's content. `reported`: reported rate limit and usage. `around`: fields around the records.
+ * `lost`: the answer is lost on the way. `pace`: when the answer is sent. `date`: the answer's `Date` header.
  */
 export type Stage = 'account' | 'front' | 'refusal' | 'page' | 'reported' | 'around' | 'lost' | 'pace' | 'date'
 

@@ -1,5 +1,5 @@
-// Conditions of the workspace and its mirror: paid or not, deleted agents, mirror lag, failing voice providers. Settings
-// come from options, a fault script, or the control endpoints.
+// Conditions of the workspace and its mirror: paid or not, deleted agents, mirror lag, failing voice providers.
+// Settings come from options, a fault script, or the control endpoints.
 
 import { z } from 'zod'
 import { DAY } from '../../core/time.ts'

@@ -1,5 +1,5 @@
-// GET and DELETE /v3/orgs/{orgId}, GET /v3/orgs/{orgId}/teams (API document, sections 4.13 to 4.15; paging from the notes
-// on the API).
+// GET and DELETE /v3/orgs/{orgId}, GET /v3/orgs/{orgId}/teams (API document, sections 4.13 to 4.15; paging from the
+// notes on the API).
 import { z } from 'zod'
 import { organizationEvent } from '../events/workspace-events.ts'
 import { clientsAt, type Organization, organizationRecord, teamRecords } from '../world/organizations.ts'

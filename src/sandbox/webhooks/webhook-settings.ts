@@ -71,8 +71,8 @@ export function webhookIssues(given: unknown): string[] {
   return read.success ? [] : issueTexts(read.error)
 }
 
-// Chooses the faults of each event: a draw from seed, event number and fault, so that changing one rate does not change which events
-// another fault hits.
+// Chooses the faults of each event: a draw from seed, event number and fault, so that changing one rate does not change
+// which events another fault hits.
 
 /** The parameters of the chosen faults, by name. */
 export type EventFaultPlan = Partial<Record<EventFaultName, number>>

@@ -94,7 +94,7 @@ export async function heldUntilMs(
   return lastMs > now() ? lastMs : null
 }
 
-/** Returns the same for one lease that was given up. A lease that is not in the log never starts: its worker checks first. */
+/** Returns the end of an abandoned lease, ms; null if over. One that is not in the log never starts: its worker checks first. */
 export async function leaseHeldUntilMs(
   reading: LeaseReader,
   lease: HeldLease,

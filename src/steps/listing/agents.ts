@@ -1,5 +1,5 @@
-// Lists the workspace's agents. A listing lands only if it differs from the last landed one, so polling an unchanged workspace every few
-// minutes leaves no files.
+// Lists the workspace's agents. A listing lands only if it differs from the last landed one, so polling an unchanged
+// workspace every few minutes leaves no files.
 import { createHash } from 'node:crypto'
 import { CATALOG_VERSION } from '../../catalog/records.ts'
 import { agentIdOf, starredIdsIn } from '../../catalog/resources/agent-details.ts'

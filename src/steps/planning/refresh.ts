@@ -1,5 +1,5 @@
-// Decides what an incremental run exports again: changed or requested conversations, ranges that may hide conversations, and an occasional
-// random sample. Until all landed pages are loaded, none is chosen: refreshing from stale state pays twice.
+// Decides what an incremental run exports again: changed or requested conversations, ranges that may hide conversations, and
+// an occasional random sample. Until all landed pages are loaded, none is chosen: refreshing from stale state pays twice.
 import type { SyncRequest } from '../../../workflows/steps.ts'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import { type ConversationKey, groupedByAgent } from '../../core/planning/id-windows.ts'

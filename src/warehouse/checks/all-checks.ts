@@ -9,8 +9,8 @@ import { type Check, declaredCheck } from './declaration.ts'
 const byName = (a: Check, b: Check): number => (a.name < b.name ? -1 : 1)
 
 /**
- * Returns checks for every record type: keys and record numbers are unique, and child rows belong to a record. A primary key would make upserts
- * slow, so none ensures the first. Joins would multiply duplicate keys and orphans in every copy, so both stop the publication of their table.
+ * Returns checks for every record type: keys and record numbers are unique, and child rows belong to a record. Tables have no primary keys,
+ * which would make upserts slow. Joins would multiply duplicate keys and orphans in every copy, so both stop the publication of their table.
  */
 export const recordChecks = (): Check[] =>
   RECORD_TYPES.map(record => layoutOf(record)).flatMap(layout => [

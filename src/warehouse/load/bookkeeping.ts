@@ -1,5 +1,5 @@
-// The bookkeeping of a batch besides its records: loaded files, progress of windows, requests and their cost, reported quota and
-// quarantined records. Written in the transaction that loads the records.
+// The bookkeeping of a batch besides its records: loaded files, progress of windows, requests and their cost, reported
+// quota and quarantined records. Written in the transaction that loads the records.
 import { quoteText } from '../../catalog/layout.ts'
 import { advance, type PageRange, pageRangeOf, reachingTo } from '../../core/planning/window-progress.ts'
 import { isById, newProgress, type WindowProgress } from '../../core/planning/windows.ts'

@@ -1,6 +1,6 @@
-// Computes a lower bound of the cost: an oracle that knows the truth. Each poll costs a request per agent and returns the conversations that have just
-// settled. Each conversation is exported once after it has become quiet, and once for each change that no event reported. An export that
-// no poll's page contains costs one more request per agent and poll.
+// Computes a lower bound of the cost: an oracle that knows the truth. Each poll costs a request per agent and returns
+// the conversations that have just settled. Each conversation is exported once after it has become quiet, and once for
+// each change that no event reported. An export that no poll's page contains costs one more request per agent and poll.
 import type { ChangedConversation } from './changes.ts'
 
 export interface OracleWorld {
@@ -25,8 +25,8 @@ export interface OracleBill {
 }
 
 /**
- * Yields the polls at which the conversation is exported: for each change that events do not supply, the first poll at which the conversation
- * has been quiet since.
+ * Yields the polls at which the conversation is exported: for each change that events do not supply, the first poll at
+ * which the conversation has been quiet since.
  */
 function* exportsOf(
   { polls, settleMs, quietMs, ...world }: OracleWorld,

@@ -1,5 +1,5 @@
-// Changes conversations of a warehouse by pages that the real code lands and loads: random ones for targets that replace rows, those of the
-// newest month for partitions.
+// Changes conversations of a warehouse by pages that the real code lands and loads: random ones for targets that
+// replace rows, those of the newest month for partitions.
 import { openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { openWindow } from '../../../src/core/planning/windows.ts'

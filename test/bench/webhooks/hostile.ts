@@ -1,5 +1,5 @@
-// Posts bodies of 8 MB without a secret over many connections, as fast as they are read: half of them brackets, half of them a long text.
-// node hostile.js PORT SECONDS CONNECTIONS
+// Posts bodies of 8 MB without a secret over many connections, as fast as they are read: half of them brackets, half of
+// them a long text. node hostile.js PORT SECONDS CONNECTIONS
 import { connect } from 'node:net'
 
 const [port, seconds, connections] = process.argv.slice(2).map(Number) as [number, number, number]

@@ -1,5 +1,5 @@
-// Sends events of 8 KB over plain connections, in a separate process: as fast as they are acknowledged, or at a rate per second.
-// node load.js PORT SECONDS CONNECTIONS RATE; a rate of 0 means as fast as possible.
+// Sends events of 8 KB over plain connections, in a separate process: as fast as they are acknowledged, or at a rate
+// per second. node load.js PORT SECONDS CONNECTIONS RATE; a rate of 0 means as fast as possible.
 import { connect, type Socket } from 'node:net'
 import { eventBodies } from './bodies.ts'
 

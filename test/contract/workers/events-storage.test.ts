@@ -1,5 +1,5 @@
-// Storage that fails while events arrive: the worker keeps running, `status` reports the failure, and all events reach the tables
-// after the storage is repaired, without a restart.
+// Storage that fails while events arrive: the worker keeps running, `status` reports the failure, and all events reach
+// the tables after the storage is repaired, without a restart.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'

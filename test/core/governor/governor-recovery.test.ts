@@ -43,8 +43,8 @@ const lags = fc.constantFrom(0, 0, 1, 2, 5)
 const leases = fc.array(lease, { minLength: 1, maxLength: 25 })
 
 /**
- * Runs the planned leases one after another and reports each to the governor and the lease log; usage reports omit the newest
- * `lag` requests.
+ * Runs the planned leases one after another and reports each to the governor and the lease log; usage reports omit the
+ * newest `lag` requests.
  */
 function undisturbed(plan: readonly PlannedLease[], lag = 0): Undisturbed {
   const log: Undisturbed['log'] = []

@@ -179,8 +179,8 @@ function paged({ kind, fromSec, vendor, disturbances: events }: Sync): {
     const event = events[request] ?? 'none'
     if (event === 'refused' && request > 0) progress = restarted(progress)
     if (event === 'smaller') limit = 3
-    // Paging is possible only if the limit exceeds the number of records at any one `ts`: the final limit does, as the vendor's
-    // limit of 100 must.
+    // Paging is possible only if the limit exceeds the number of records at any one `ts`: the final limit does, as the
+    // vendor's limit of 100 must.
     if (event === 'larger' || request >= events.length) limit = 41
     const next = nextRequest(progress, limit)
     const answer = pageOf(vendor, next.query)

@@ -1,5 +1,5 @@
-// Disks of 64 MB: temporary file systems in a mount namespace, which needs no privileges and disappears with the process that holds
-// it.
+// Disks of 64 MB: temporary file systems in a mount namespace, which needs no privileges and disappears with the
+// process that holds it.
 import { spawn, spawnSync } from 'node:child_process'
 import { cp, mkdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Runs a process that kills itself with SIGKILL just before a step: a change of a folder (`rename /a/file /b/file`), an SQL statement (`sql COMMIT`), or
-// just after a file is synced (`datasynced`).
+// Runs a process that kills itself with SIGKILL just before a step: a change of a folder (`rename /a/file /b/file`), an
+// SQL statement (`sql COMMIT`), or just after a file is synced (`datasynced`).
 import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'

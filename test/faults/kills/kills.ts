@@ -1,5 +1,5 @@
-// Kills `convohouse sync` repeatedly at random times and counts lost rows, duplicate rows and requests that were billed twice.
-// Shared by a bench and a test.
+// Kills `convohouse sync` repeatedly at random times and counts lost rows, duplicate rows and requests that were billed
+// twice. Shared by a bench and a test.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ended } from '../../command.ts'
 import { until } from '../../until.ts'

@@ -1,5 +1,5 @@
-// Kills the workers and the server of a sync on Temporal repeatedly at random times. Counts lost rows, duplicate rows and requests
-// that were billed twice, as kills.ts does for embedded syncs.
+// Kills the workers and the server of a sync on Temporal repeatedly at random times. Counts lost rows, duplicate rows
+// and requests that were billed twice, as kills.ts does for embedded syncs.
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
@@ -29,8 +29,8 @@ const NEXT_KILL_MS = 1_500
 const CONTINUES_MS = 25_000
 const QUEUES = 'killed'
 /**
- * Short leases and timeouts, because a killed worker's lease is granted again only when its deadline and the duration of a request
- * have passed. Answers are slow, so that most kills interrupt a request.
+ * Short leases and timeouts, because a killed worker's lease is granted again only when its deadline and the duration
+ * of a request have passed. Answers are slow, so that most kills interrupt a request.
  */
 const SHORT = {
   latencyMs: 800,

@@ -1,5 +1,5 @@
-// Tests with Temporal share one dev server, in which each test file has its own namespace. An import of this module waits until the
-// server is ready or known to be unavailable.
+// Tests with Temporal share one dev server, in which each test file has its own namespace. An import of this module
+// waits until the server is ready or known to be unavailable.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'

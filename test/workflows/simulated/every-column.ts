@@ -1,5 +1,5 @@
-// Every row of every table, bookkeeping included, as plain text. A warehouse, its replay and a replay in another folder must have
-// the same rows.
+// Every row of every table, bookkeeping included, as plain text. A warehouse, its replay and a replay in another folder
+// must have the same rows.
 import type { Row } from '../../../src/warehouse/connection.ts'
 
 /** Tables that describe the warehouse file and local folders, not the landed data. */

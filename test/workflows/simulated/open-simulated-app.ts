@@ -56,8 +56,8 @@ export interface SimulatedAppOptions {
 }
 
 /**
- * Closes an app whose data folder is about to be removed. Its warehouse is detached first, because the checkpoint of a regular close
- * takes more time than opening a warehouse.
+ * Closes an app whose data folder is about to be removed. Its warehouse is detached first, because the checkpoint of a
+ * regular close takes more time than opening a warehouse.
  */
 async function discard(app: App): Promise<void> {
   const { writer } = app.warehouse

@@ -168,7 +168,7 @@ async function applyPackage(database: TargetDatabase, snapshot: Snapshot, conten
   expectBase(path, await readWatermark(database, path), contents.base)
   // A file system that can share blocks copies instantly.
   if (contents.kind === 'delta') await copyFile(path, next, constants.COPYFILE_FICLONE)
-  // The symbolic link now leads elsewhere; DuckDB would create an empty file.  // A symbolic link has been pointed elsewhere: DuckDB would create an empty file.
+  // The symbolic link now leads elsewhere; DuckDB would create an empty file. // A symbolic link has been pointed elsewhere: DuckDB would create an empty file.
   else if (!existsSync(next)) throw changedTarget(path)
   await writeNext(database, snapshot, contents)
   await keepMode(path, next)

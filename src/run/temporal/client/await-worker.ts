@@ -1,5 +1,5 @@
-// Waits for an answer that only a worker can give. The server queues updates and queries until a worker polls; the functions here tell
-// the caller when no worker does.
+// Waits for an answer that only a worker can give. The server queues updates and queries until a worker polls; the
+// functions here tell the caller when no worker does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, ServiceError } from '@temporalio/client'
 import { SECOND } from '../../../core/time.ts'

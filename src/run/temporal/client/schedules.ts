@@ -1,5 +1,5 @@
-// Schedules: one per workspace, as configured. A tick requests a sync from the owner workflow, so scheduled and manual syncs meet in
-// the same workflow.
+// Schedules: one per workspace, as configured. A tick requests a sync from the owner workflow, so scheduled and manual
+// syncs meet in the same workflow.
 import {
   type Client,
   type ScheduleDescription,

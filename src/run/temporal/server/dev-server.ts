@@ -53,8 +53,8 @@ export interface DevServer {
 }
 
 /**
- * The keeper process runs the server as its child, and ends it when the IPC channel closes, which happens even if this process is killed.
- * It is detached, so that Ctrl-C does not reach the server before the workers have stopped.
+ * The keeper process runs the server as its child, and ends it when the IPC channel closes, which happens even if this
+ * process is killed. It is detached, so that Ctrl-C does not reach the server before the workers have stopped.
  */
 const KEEPER = `
 const child = require('node:child_process').spawn(process.argv[1], process.argv.slice(2), { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -1,5 +1,5 @@
-// Health check of a worker: `node healthy.js HOST:PORT` reads the worker's metrics and exits with 0 if it polls for tasks. A worker that
-// is frozen or still starting does not.
+// Health check of a worker: `node healthy.js HOST:PORT` reads the worker's metrics and exits with 0 if it polls for
+// tasks. A worker that is frozen or still starting does not.
 const PATIENCE_MS = 5_000
 
 /** Matches the count of open polls. A worker whose server is unreachable counts as healthy, since a restart would not help. */

@@ -1,5 +1,5 @@
-// The groups of an agent's record that contain secrets (section 2.12). Every secret contains the text `CANARY`, so that a search for
-// this text finds any leak.
+// The groups of an agent's record that contain secrets (section 2.12). Every secret contains the text `CANARY`, so that
+// a search for this text finds any leak.
 import type { Draw } from '../random.ts'
 import { voiceIds } from '../voices.ts'
 

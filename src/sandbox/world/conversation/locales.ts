@@ -1,5 +1,5 @@
-// Locales of contacts and their texts: both directions of writing, scripts without spaces, surrogate pairs, combining marks, and
-// characters that JSON and CSV must escape.
+// Locales of contacts and their texts: both directions of writing, scripts without spaces, surrogate pairs, combining
+// marks, and characters that JSON and CSV must escape.
 import type { Draw } from '../random.ts'
 
 export interface Locale {

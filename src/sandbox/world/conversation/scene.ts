@@ -1,4 +1,4 @@
-// A conversation's state at a moment: the facts that all parts of its record share.
+// A conversation's state at a time: the facts that all parts of its record share.
 
 import { conversationId } from '../identity.ts'
 import { Draw, PURPOSE } from '../random.ts'

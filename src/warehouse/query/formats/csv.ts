@@ -1,5 +1,5 @@
-// Rows as CSV (RFC 4180): a header, CRLF, quotes where needed. NULL is empty and the empty text is `""`, so that readers can distinguish
-// them. Times and nested values are written as in JSON.
+// Rows as CSV (RFC 4180): a header, CRLF, quotes where needed. NULL is empty and the empty text is `""`, so that
+// readers can distinguish them. Times and nested values are written as in JSON.
 
 import type { Cell, QueryResult, Shape } from '../results.ts'
 import { dateText, floatText, jsonWriter, timestampText, type Writer } from './json.ts'

@@ -1,6 +1,6 @@
-// The schema metadata that pandas reads (`pandas.read_parquet`, `read_feather`). Without it, pandas turns integers with a NULL into floats, which
-// lose digits, and booleans with a NULL into objects. Other readers ignore it.
-// Format: https://pandas.pydata.org/docs/development/developer.html#storing-pandas-dataframe-objects-in-apache-parquet-format
+// The schema metadata that pandas reads (`pandas.read_parquet`, `read_feather`). Without it, pandas turns integers with
+// a NULL into floats, which lose digits, and booleans with a NULL into objects. Other readers ignore it. Format:
+// https://pandas.pydata.org/docs/development/developer.html#storing-pandas-dataframe-objects-in-apache-parquet-format
 import type { Column, Shape } from '../results.ts'
 
 /** Key of the metadata, in Arrow and in Parquet. */

@@ -32,9 +32,9 @@ const TABLE_FUNCTIONS = new Set([
 ])
 
 /**
- * `json_serialize_plan` binds its SQL and so opens the files that it names; `current_setting` loads extensions. `json_structure`,
- * `json_group_structure`, `json_contains` and `json_merge_patch` recurse into a value: a deeply nested one, which the vendor may send, crashes
- * the process.
+ * `json_serialize_plan` binds its SQL and so opens the files that it names; `current_setting` loads extensions.
+ * `json_structure`, `json_group_structure`, `json_contains` and `json_merge_patch` recurse into a value: a deeply
+ * nested one, which the vendor may send, crashes the process.
  */
 const REFUSED_FUNCTIONS = new Set([
   'checkpoint',

@@ -1,5 +1,5 @@
-// Serves queries on a Unix socket in the process that holds the warehouse, since DuckDB lets no other process open the file. The socket's
-// file mode is the authentication. A socket left by a killed process is replaced; one that a process serves is not.
+// Serves queries on a Unix socket in the process that holds the warehouse, since DuckDB lets no other process open the file. The
+// socket's file mode is the authentication. A socket left by a killed process is replaced; one that a process serves is not.
 import { createHash } from 'node:crypto'
 import { chmod, lstat, mkdir, realpath, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
