@@ -16,7 +16,6 @@ const ALONE = [
   'test/{deploy,histories}/**/*.test.ts',
   'test/run/temporal/{dev-server,runtime}.test.ts',
   'test/warehouse/query/socket.test.ts',
-  'test/sandbox/world.test.ts',
   'test/own-files.test.ts',
 ]
 

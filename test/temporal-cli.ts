@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { MINUTE } from '../src/core/time.ts'
 import { findTool, intoCache } from './tools.ts'
 
-/** The newest release that convohouse was tested with; its server is 1.29. */
+/** The newest release that convohouse was tested with. */
 const VERSION = '1.5.1'
 
 const PLACE = `temporal-cli-${VERSION}`

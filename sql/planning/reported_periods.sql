@@ -1,4 +1,4 @@
--- Returns the reports of loaded pages under each period key (src/core/quota/quota-recovery.ts): at most the newest five keys, the last
+-- Returns the reports of loaded pages under each period key (src/core/quota/billing-period.ts): at most the newest five keys, the last
 -- one being the key that most of the newest 20 pages named. Looks 100 days back, which is longer than any period.
 --
 -- `used` is the highest count or, of contradicting numbers, the most careful one (src/core/quota/quota.ts). A count that both following

@@ -1,4 +1,4 @@
-// DDL of a record type's tables. A migration adds new columns of the catalog, and never drops or alters one.
+// DDL of a record type's tables. New columns of the catalog are added; none is dropped or altered.
 import { type ChildTable, isNumbered, type Layout, quoteName } from './layout.ts'
 import type { PiiClass } from './shape.ts'
 
@@ -116,7 +116,7 @@ export function tablesOf(layout: Layout): Table[] {
  * Returns statements that create a table, or add its missing columns. Tables have no PRIMARY KEY, because one makes
  * upserts of wide tables seventy times slower; `warehouse/checks/all-checks.ts` tests uniqueness instead.
  */
-export function migrate(table: Table, existing: ReadonlySet<string>): string[] {
+export function statementsFor(table: Table, existing: ReadonlySet<string>): string[] {
   if (existing.size === 0) {
     const columns = table.columns.map(column => `${quoteName(column.name)} ${column.sqlType}`)
     return [`CREATE TABLE ${quoteName(table.name)} (${columns.join(', ')})`]

@@ -16,10 +16,7 @@ import { stopOnSignals } from './terminal/signals.ts'
 export const define = (command: Command): Command =>
   addWorkspaceFlag(addConfigFlag(command))
     .option('--allow-incomplete', 'continue if source files are missing; rows that only they supplied are kept')
-    .option(
-      '--drop-expired',
-      'continue from a warehouse of another layout although source files of its rows have expired',
-    )
+    .option('--drop-expired', 'continue from a warehouse of another layout without rows that only it has')
     .option('--json', 'one JSON object per line, for machines')
     .addHelpText(
       'after',

@@ -39,9 +39,6 @@ export const pageAddress = (workspaceId: string, place: PagePlace): string =>
 /** Returns the folder of a page: its address up to the last slash. */
 export const folderOf = (address: string): string => address.slice(0, address.lastIndexOf('/'))
 
-/** Returns the month in which the page's window was opened, `2026-11`. */
-export const monthOfAddress = (address: string): string => posix.basename(folderOf(address))
-
 const PAGE_NAME = /^(.+)\.g(\d+)\.p(\d+)\.json\.gz$/
 
 /** Parses window, generation and sequence in a page's address or name; null for any other text. */

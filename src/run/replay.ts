@@ -1,14 +1,16 @@
 // Replay: rebuilds the warehouse from landing and spool without a request. The new file is built beside the old one and replaces
 // it when complete. Runs, workspaces that are not configured, and events whose files are missing are copied from the old one.
 import { existsSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
+import { readdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
 import { openStores } from '../app/stores.ts'
 import { type App, openApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { compactTimestamp } from '../core/time.ts'
+import { pathSegment } from '../files/path-segment.ts'
 import { expiredArchives } from '../spool/archive.ts'
-import { hasSpool } from '../spool/folders.ts'
+import { hasSpool, spoolRoot } from '../spool/folders.ts'
 import { copyConsumers } from '../warehouse/changes/consumers.ts'
 import { deriveDays } from '../warehouse/load/time-zone.ts'
 import {
@@ -124,8 +126,25 @@ async function expectNoLog({ home }: Config, file: string): Promise<void> {
   })
 }
 
-/** Refuses to lose rows without source files: no command of this version reads another layout. @throws REPLAY_LOSES_ROWS */
-async function expectNothingExpired({ home, workspaces }: Config): Promise<void> {
+/** Returns the folders in landing and spool of workspaces that the replay does not rebuild. */
+async function otherFolders({ home, workspaces }: Config): Promise<string[]> {
+  const rebuilt = new Set(workspaces.map(({ id }) => pathSegment(id)))
+  const roots = [join(home, 'landing'), spoolRoot(home)].filter(existsSync)
+  const entries = await Promise.all(roots.map(root => readdir(root, { withFileTypes: true })))
+  const folders = entries.flat().filter(entry => entry.isDirectory() && !entry.name.startsWith('.'))
+  return [...new Set(folders.map(({ name }) => name))].filter(name => !rebuilt.has(name)).sort()
+}
+
+/** Refuses to lose rows, which only the warehouse of another layout has: no command of this version reads it. @throws REPLAY_LOSES_ROWS */
+async function expectNoOtherRows(config: Config): Promise<void> {
+  const { home, workspaces } = config
+  const others = await otherFolders(config)
+  if (others.length > 0)
+    throw new ConvohouseError('REPLAY_LOSES_ROWS', {
+      what: `The warehouse has another layout, and this replay would leave out workspaces that have landed: ${others.join(', ')}. Nothing was changed.`,
+      hint: 'Run `convohouse replay` without --workspace, with all of them configured; or pass --drop-expired, which leaves their rows in the file that is moved aside.',
+      facts: { workspaces: others.join(', ') },
+    })
   const stores = openStores(home)
   for (const { id } of workspaces) {
     const pages = [...(await stores.landing.workspace(id).expired()).values()].reduce((sum, count) => sum + count, 0)
@@ -167,7 +186,7 @@ export async function replay(options: WholeReplayOptions): Promise<ReplayReport>
   const old = await openOld(config)
   if (old === null) {
     await expectLanded(config)
-    if (!options.dropExpired) await expectNothingExpired(config)
+    if (!options.dropExpired) await expectNoOtherRows(config)
     const movedTo = await moveAside(options)
     return { ...(await replayIntoNothing(options)), movedTo }
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { copyFile, cp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
@@ -67,7 +67,13 @@ describe('a warehouse', () => {
       expectError(scene, await scene.run(command), {
         ...{ exit: 6, error: 'WAREHOUSE_LAYOUT', says: [fileOf(scene), 'layout 9999', 'convohouse replay'] },
       })
+    const other = join(scene.home, 'landing', 'ws_other')
+    await mkdir(other)
+    expectError(scene, await scene.run(['replay']), {
+      ...{ exit: 6, error: 'REPLAY_LOSES_ROWS', says: ['ws_other', '--drop-expired'] },
+    })
     expect(await digest(fileOf(scene))).toBe(before)
+    await rm(other, { recursive: true })
     const replayed = await scene.run(['replay'])
     expect(replayed.code, replayed.stderr).toBe(0)
     const names = (await readdir(scene.home)).filter(name => name.startsWith('warehouse'))

@@ -1,4 +1,5 @@
 // Checks the targets of publications: can each be written, was the last publication successful and recent, is the hash key there.
+import { existsSync } from 'node:fs'
 import { placeOf, type TargetConfig } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, ERRORS, type ErrorCode, isCode } from '../../core/errors.ts'
@@ -9,6 +10,7 @@ import { probeTarget } from '../../publish/target-client.ts'
 import { extensionPlaces } from '../../publish/target-database.ts'
 import { typeOf } from '../../publish/targets/target-types.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
+import { warehouseFile } from '../../warehouse/open.ts'
 import { temporaryFolder } from '../../warehouse/temporary-files.ts'
 import { filterText, lackText } from '../status/status-text.ts'
 import { type Check, fail, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
@@ -16,6 +18,7 @@ import { expectWritable } from './storage.ts'
 
 export const targets: Check = async ({ config, rows, answers, nowMs, offline }) => {
   const statuses = await targetStatuses(answers ? rows : null, config.targets, nowMs)
+  const isUnread = !answers && existsSync(warehouseFile(config.home))
   const found: Outcome[] = []
   for (const [index, target] of config.targets.entries()) {
     const status = statuses[index]!
@@ -25,7 +28,10 @@ export const targets: Check = async ({ config, rows, answers, nowMs, offline }) 
     const place = isKnown ? [] : await placeFindings({ config, target, offline })
     const own = [...failed, ...place, ...filterOf(status)]
     const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
-    found.push(...own, ...(isWrong ? [] : [lagOf(status, { everyMs: config.publish.everyMs, nowMs })]))
+    const lag = isUnread
+      ? skip(`${target.name}: its last publication is not checked, since the warehouse cannot be read`)
+      : lagOf(status, { everyMs: config.publish.everyMs, nowMs })
+    found.push(...own, ...(isWrong ? [] : [lag]))
   }
   return [...found, ...(await outcomesOf(() => keyOf(config, statuses)))]
 }

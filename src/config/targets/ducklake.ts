@@ -33,10 +33,7 @@ const NO_CATALOG = 'must be a schema of a PostgreSQL database: { host, database,
 
 const catalog = z
   .strictObject(
-    {
-      type: z.literal('postgres').optional(),
-      ...{ ...serverFields, schema: schemaName.default('convohouse_lake') },
-    },
+    { ...serverFields, schema: schemaName.default('convohouse_lake') },
     { error: ({ code }) => (code === 'invalid_type' ? NO_CATALOG : undefined) },
   )
   .refine(verifiesByCertificates, NO_CERTIFICATES)

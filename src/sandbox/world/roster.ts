@@ -61,7 +61,7 @@ export class Roster {
 
 // The order in which an agent's conversations are paged, at any time of the clock.
 //
-// A conversation's position is its creation or, with `--ts activity`, the last start or end of a session. One sorted
+// A conversation's position is its creation or, with `ts: 'activity'`, the last start or end of a session. One sorted
 // array contains all these moments, including future ones. At time T an entry counts if it has happened and the
 // conversation's next moment has not, so the array never changes as the clock advances.
 

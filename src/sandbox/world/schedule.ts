@@ -96,7 +96,7 @@ export function scheduleMoments({ sessions, archivedMs }: Schedule): number[] {
   return [...moments, archivedMs].filter(ms => ms !== undefined)
 }
 
-/** Returns the moments, counted from 0, at which the `ts` of `--ts activity` moves: start and end of each session, in order. */
+/** Returns the moments, counted from 0, at which `ts` moves with `ts: 'activity'`: start and end of each session, in order. */
 export function activityMoment(sessions: readonly Session[], moment: number): number {
   const session = sessions[moment >>> 1]
   if (session === undefined) return Number.POSITIVE_INFINITY

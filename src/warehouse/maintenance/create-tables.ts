@@ -1,7 +1,7 @@
 // Creates the tables of a new warehouse: those of `sql/meta`, the catalog and the marts. A warehouse of the same layout
 // gets missing columns, tables and views. One of another layout is refused before any change.
 import { createHash } from 'node:crypto'
-import { migrate as migrateTable, type Table, tablesOf } from '../../catalog/ddl.ts'
+import { statementsFor, type Table, tablesOf } from '../../catalog/ddl.ts'
 import { layoutOf } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
 import { ConvohouseError } from '../../core/errors.ts'
@@ -53,7 +53,7 @@ const catalogTables = (): Table[] => RECORD_TYPES.flatMap(record => tablesOf(lay
 const definition = (): string =>
   createHash('sha256')
     .update(
-      JSON.stringify([catalogTables().flatMap(table => migrateTable(table, new Set())), sqlFiles('views'), marts()]),
+      JSON.stringify([catalogTables().flatMap(table => statementsFor(table, new Set())), sqlFiles('views'), marts()]),
     )
     .digest('hex')
     .slice(0, 16)
@@ -68,7 +68,7 @@ async function isComplete(writer: Writer): Promise<boolean> {
 async function completeCatalog(writer: Writer, isNew: boolean): Promise<boolean> {
   // Skipped for a new file: listing all columns takes 40 ms, a good part of opening.
   const existing = isNew ? new Map<string, Set<string>>() : await columnsByTable(writer)
-  const statements = catalogTables().flatMap(table => migrateTable(table, existing.get(table.name) ?? new Set()))
+  const statements = catalogTables().flatMap(table => statementsFor(table, existing.get(table.name) ?? new Set()))
   // One call, since a hundred separate calls took a third of the time of creating a warehouse.
   if (statements.length > 0) await writer.run(statements.join(';'))
   return statements.length > 0

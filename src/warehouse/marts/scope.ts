@@ -43,7 +43,7 @@ export const selectInScope = (select: string, scope: Scope): string =>
 export const named = (pattern: RegExp, select: string): string[] =>
   [...select.matchAll(pattern)].map(([, name]) => name!)
 
-/** Query for the people that conversations name (`people.ts`). */
+/** Query for the people that conversations name. */
 export const PEOPLE_SELECT = 'refresh/people_in_conversations'
 
 /** Returns all SELECTs over rows in scope. */

@@ -47,10 +47,10 @@ describe('the data dictionary', () => {
 
   it('gives the comments of a table for its copies', async () => {
     const comments = await commentsOf('conversation_observations')
-    expect(comments!.table).toMatch(/^One row each time that a conversation was seen/)
+    expect(comments!.table).toMatch(/^One row for each sighting of a conversation/)
     expect(comments!.columns).toMatchObject({
       state: 'State',
-      chat_assigned_to: 'Whom the chat was assigned to (personal data: staff)',
+      chat_assigned_to: 'Person to whom the chat was assigned (personal data: staff)',
     })
     expect((await commentsOf('conversations'))!.columns.user_email).toContain('(personal data: identity)')
     expect(await commentsOf('nothing')).toBeNull()

@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { homeUnusable } from '../../../core/disk.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { SECOND } from '../../../core/time.ts'
 import type { Connectable } from '../../connection.ts'
@@ -82,10 +83,10 @@ export async function serveQueries({
 async function listen(server: Server, path: string): Promise<void> {
   const first = await tryListen(server, path)
   if (first === undefined) return
-  if (first.code !== 'EADDRINUSE') throw unusable(path, first)
+  if (first.code !== 'EADDRINUSE') throw homeUnusable(path, first)
   await removeStale(path)
   const second = await tryListen(server, path)
-  if (second) throw second.code === 'EADDRINUSE' ? alive(path) : unusable(path, second)
+  if (second) throw second.code === 'EADDRINUSE' ? alive(path) : homeUnusable(path, second)
 }
 
 async function tryListen(server: Server, path: string): Promise<NodeJS.ErrnoException | undefined> {
@@ -106,7 +107,7 @@ async function tryListen(server: Server, path: string): Promise<NodeJS.ErrnoExce
 async function removeStale(path: string): Promise<void> {
   const before = await lstat(path).catch(() => undefined)
   if (!before) return
-  if (!before.isSocket()) throw unusable(path, new Error('it is not a socket'))
+  if (!before.isSocket()) throw occupied(path)
   if (await answers(path)) throw alive(path)
   // Removes only the file that was found dead, not one that another process has created since.
   const now = await lstat(path).catch(() => undefined)
@@ -131,11 +132,10 @@ const alive = (path: string) =>
     hint: 'Stop that process, or leave it running and do not start a second one.',
   })
 
-const unusable = (path: string, cause: Error) =>
+const occupied = (path: string) =>
   new ConvohouseError('HOME_UNUSABLE', {
-    what: `The query socket ${path} cannot be opened: ${cause.message}.`,
-    hint: 'Remove what is at that path, or check its permissions.',
-    cause,
+    what: `The query socket ${path} cannot be opened: it is not a socket.`,
+    hint: 'Remove what is at that path.',
   })
 
 /** Maximum number of bytes in a socket's path: 108 on Linux and 104 on macOS, each including a final NUL. */
