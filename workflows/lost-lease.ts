@@ -72,7 +72,7 @@ const FIRST_CHECK_MS = 1_000
 const NEVER = new Promise<void>(() => {})
 
 /** Waits until `heldUntil` returns null. Checks at growing intervals, because most leases end long before their deadline. */
-export async function waitUntilReleased(
+async function waitUntilReleased(
   host: LostLeaseHandling['host'],
   heldUntil: () => Promise<number | null>,
 ): Promise<void> {

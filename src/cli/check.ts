@@ -152,7 +152,7 @@ function jsonOf({ check, ...result }: Ran, shown: Shown | undefined): object {
 }
 
 /** @returns the exit code. @throws FLAG_INVALID, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, WAREHOUSE_LAYOUT, HOME_UNUSABLE, INTERRUPTED */
-export async function runCheckCommand(names: readonly string[], flags: CheckFlags): Promise<number> {
+async function runCheckCommand(names: readonly string[], flags: CheckFlags): Promise<number> {
   const config = configIfAny(flags.config)
   const storage = storageOf(flags.config)
   expectWarehouse(storage.home)

@@ -166,7 +166,7 @@ async function planningHome(config: Config): Promise<PlanningHome> {
 }
 
 /** Plans each chosen workspace in turn, and prints the plan. */
-export async function runPlan(flags: SyncFlags): Promise<void> {
+async function runPlan(flags: SyncFlags): Promise<void> {
   checkTogether(flags, Date.now())
   const configured = configAt(flags.config)
   const workspaces = workspacesFor(configured, flags)
@@ -222,7 +222,7 @@ export const answerPlan =
 const TIMEOUT_MS = 10 * MINUTE
 
 /** Opens the warehouse for the first plan, unless another process holds it. */
-export function openPlanner(config: Config, signal: AbortSignal) {
+function openPlanner(config: Config, signal: AbortSignal) {
   let app: App | null = null
   return {
     /** @throws as `answerPlan`, and WAREHOUSE_LOCKED if the process that holds the warehouse does not plan */

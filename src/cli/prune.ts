@@ -43,7 +43,7 @@ function sentence({ folders, pages, eventFiles, eventBytes }: Expired, dryRun: b
 }
 
 /** @throws WAREHOUSE_MISSING, WAREHOUSE_LOCKED, WAREHOUSE_LAYOUT, HOME_UNUSABLE, LANDING_CORRUPT */
-export async function runPrune(flags: PruneFlags): Promise<void> {
+async function runPrune(flags: PruneFlags): Promise<void> {
   const { dryRun = false, json = false } = flags
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)

@@ -83,7 +83,7 @@ export interface QueryFlags {
 }
 
 /** @throws FLAG_INVALID, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, TOO_MANY_QUERIES, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED */
-export async function runQueryCommand(argument: string | undefined, flags: QueryFlags): Promise<void> {
+async function runQueryCommand(argument: string | undefined, flags: QueryFlags): Promise<void> {
   const format = formatOf(flags)
   const sql = await readSql(argument, flags.file)
   const stop = stopOnSignals()

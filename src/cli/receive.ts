@@ -159,7 +159,7 @@ function announce(receiver: OpenedReceiver, json: boolean | undefined): void {
 }
 
 /** @throws CONFIG_INVALID, CONFIG_MISSING, WEBHOOKS_UNCONFIGURED, SECRET_MISSING, ADDRESS_IN_USE, HOME_UNUSABLE */
-export async function runReceive(flags: ReceiveFlags): Promise<void> {
+async function runReceive(flags: ReceiveFlags): Promise<void> {
   stampLines()
   const { host, port, json } = flags
   const config = configAt(flags.config)

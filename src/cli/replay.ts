@@ -104,7 +104,7 @@ const stopped = (cause: unknown): ConvohouseError =>
   })
 
 /** @throws WAREHOUSE_LOCKED, LOAD_FAILED, LANDING_CORRUPT, LANDING_INCOMPLETE, REPLAY_LOSES_ROWS, INTERRUPTED */
-export async function runReplay(flags: ReplayFlags): Promise<void> {
+async function runReplay(flags: ReplayFlags): Promise<void> {
   const { allowIncomplete = false, dropExpired = false } = flags
   const config = configAt(flags.config)
   const workspaces = chooseWorkspaces(config, flags.workspace)

@@ -127,7 +127,7 @@ function printEnsured(
   else print(`${workspaceId}: ${text}`)
 }
 
-export const runEnsure = (flags: ScheduleFlags): Promise<void> =>
+const runEnsure = (flags: ScheduleFlags): Promise<void> =>
   eachChosen(
     flags,
     async ({ client, config, workspace }) => {
@@ -174,7 +174,7 @@ const CHANGED: Record<Change, string> = {
   delete: 'schedule deleted',
 }
 
-export const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =>
+const runChange = (change: Change, flags: ScheduleFlags): Promise<void> =>
   eachChosen(
     flags,
     async ({ client, workspace }) => {
@@ -256,7 +256,7 @@ export function checkRange({ since, until }: BackfillFlags, nowMs: number): void
  * Exports missing conversations of a time range, through the owner workflow that schedules use; returns the exit code.
  * @throws FLAG_INVALID, SCHEDULE_MISSING, TEMPORAL_UNREACHABLE
  */
-export async function runBackfill(flags: BackfillFlags): Promise<number> {
+async function runBackfill(flags: BackfillFlags): Promise<number> {
   checkRange(flags, systemClock.now())
   const { workspace, config: path, ...given } = flags
   const config = configAt(path)

@@ -62,7 +62,7 @@ export interface WorkerFlags {
 }
 
 /** @throws CONFIG_INVALID, CONFIG_MISSING, HOME_UNUSABLE, WAREHOUSE_LOCKED, TEMPORAL_UNREACHABLE, ADDRESS_IN_USE */
-export async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
+async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
   const { config: path, role } = flags
   const config = configAt(path)
   // The parent process timestamps the lines of this one.

@@ -16,7 +16,7 @@ export interface BusinessHours {
 }
 
 /** Waits of a contact, each a row of fct_responses. */
-export const RESPONSE_METRICS = ['first_response', 'next_response', 'handoff', 'resolution'] as const
+const RESPONSE_METRICS = ['first_response', 'next_response', 'handoff', 'resolution'] as const
 
 export type ResponseMetric = (typeof RESPONSE_METRICS)[number]
 

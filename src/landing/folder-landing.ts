@@ -36,7 +36,7 @@ export function openLanding(home: string): LandingStore {
   const root = join(home, 'landing')
   const stored = bytesBelow()
   const folders = async () =>
-    (await entriesIn(root)).filter(entry => entry.isDirectory() && !entry.name.startsWith('.'))
+    (await entriesIn(root)).filter(entry => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name)
   const idFile = join(root, '.id')
   const id = () =>
     readFile(idFile, 'utf8').then(
@@ -48,6 +48,7 @@ export function openLanding(home: string): LandingStore {
     )
   return {
     workspace: workspaceId => openWorkspace(root, workspaceId),
+    folders,
     exists: () => isThere(root),
     id,
     async ensureId() {
@@ -65,7 +66,7 @@ export function openLanding(home: string): LandingStore {
       }
     },
     async storedBytes() {
-      const sizes = await Promise.all((await folders()).map(({ name }) => stored(join(root, name))))
+      const sizes = await Promise.all((await folders()).map(name => stored(join(root, name))))
       return sizes.reduce((sum, size) => sum + size, 0)
     },
   }

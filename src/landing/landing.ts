@@ -101,6 +101,8 @@ export interface Landing {
 export interface LandingStore {
   /** Returns the landing of one workspace. Two workspaces never share a page. */
   workspace(workspaceId: string): Landing
+  /** Returns the names of the workspaces' folders. */
+  folders(): Promise<string[]>
   exists(): Promise<boolean>
   /** Returns the landing's random id, by which workers recognise a shared data folder; null before its first use. @throws HOME_UNUSABLE */
   id(): Promise<string | null>

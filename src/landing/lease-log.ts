@@ -184,7 +184,7 @@ const SMALL_BYTES = 64 * 1024
 const MOST_MERGED_BYTES = 4 * 1024 * 1024
 
 /** Joins files of past hours, once there are enough of them. @throws HOME_UNUSABLE */
-export async function mergeLeaseLog(folder: string, nowMs: number): Promise<void> {
+async function mergeLeaseLog(folder: string, nowMs: number): Promise<void> {
   try {
     const names = await leaseFilesIn(folder)
     const left = names.filter(name => isLive(name) && hoursOf(name).lastMs + HOUR + QUIET_MS < nowMs)
@@ -230,7 +230,7 @@ async function replaceFiles(folder: string, { names, lines }: Group): Promise<vo
 }
 
 /** Writes lines of these hours to a merged file, durably. @throws HOME_UNUSABLE */
-export async function writeMerged(
+async function writeMerged(
   folder: string,
   { firstMs, lastMs }: { firstMs: number; lastMs: number },
   lines: readonly LeaseLine[],

@@ -8,7 +8,7 @@ import type { FromTarget, SummedTable, TargetSettings, ToTarget } from './target
 import type { TargetWatermark } from './watermark.ts'
 
 /** URL of the compiled process. The relative path is valid from this file's compiled form and from the command's bundle. */
-export const TARGET_PROCESS = new URL('../publish/target-process.js', import.meta.url)
+const TARGET_PROCESS = new URL('../publish/target-process.js', import.meta.url)
 
 /** A package that is applied while it is written. */
 export interface Application {

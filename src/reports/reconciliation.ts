@@ -74,11 +74,11 @@ export function reconciliationSql(scope: Scope, by: By): string {
 }
 
 /** Returns the rows of one workspace. */
-export const reconciliationRows = (rows: Rows, scope: Scope, by: By): Promise<ReconciliationRow[]> =>
+const reconciliationRows = (rows: Rows, scope: Scope, by: By): Promise<ReconciliationRow[]> =>
   rows<ReconciliationRow>(`SELECT ${KEYS[by]} AS key, ${sums(COUNTS)} ${FROM}
     WHERE ${conditions(scope)} GROUP BY ${KEYS[by]} ORDER BY ${orderOf(by)}`)
 
-export const totalsOf = (rows: readonly ReconciliationRow[]): Counts =>
+const totalsOf = (rows: readonly ReconciliationRow[]): Counts =>
   Object.fromEntries(COUNT_NAMES.map(name => [name, rows.reduce((sum, row) => sum + row[name], 0)])) as Counts
 
 /** Returns the mean number of sessions that exporting one conversation has billed; at least 1. */

@@ -1,13 +1,13 @@
 // Replay: rebuilds the warehouse from landing and spool without a request. The new file is built beside the old one and replaces
 // it when complete. Runs, workspaces that are not configured, and events whose files are missing are copied from the old one.
 import { existsSync } from 'node:fs'
-import { readdir, rename } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rename } from 'node:fs/promises'
 import { openStores } from '../app/stores.ts'
 import { type App, openApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { compactTimestamp } from '../core/time.ts'
+import { entriesIn } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
 import { expiredArchives } from '../spool/archive.ts'
 import { hasSpool, spoolRoot } from '../spool/folders.ts'
@@ -129,10 +129,9 @@ async function expectNoLog({ home }: Config, file: string): Promise<void> {
 /** Returns the folders in landing and spool of workspaces that the replay does not rebuild. */
 async function otherFolders({ home, workspaces }: Config): Promise<string[]> {
   const rebuilt = new Set(workspaces.map(({ id }) => pathSegment(id)))
-  const roots = [join(home, 'landing'), spoolRoot(home)].filter(existsSync)
-  const entries = await Promise.all(roots.map(root => readdir(root, { withFileTypes: true })))
-  const folders = entries.flat().filter(entry => entry.isDirectory() && !entry.name.startsWith('.'))
-  return [...new Set(folders.map(({ name }) => name))].filter(name => !rebuilt.has(name)).sort()
+  const spools = (await entriesIn(spoolRoot(home))).filter(entry => entry.isDirectory()).map(({ name }) => name)
+  const folders = new Set([...(await openStores(home).landing.folders()), ...spools])
+  return [...folders].filter(name => !rebuilt.has(name)).sort()
 }
 
 /** Refuses to lose rows, which only the warehouse of another layout has: no command of this version reads it. @throws REPLAY_LOSES_ROWS */

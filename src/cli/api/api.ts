@@ -84,7 +84,7 @@ function listOperations(json: boolean): void {
 }
 
 /** @throws FLAG_INVALID, CONFIG_INVALID, CONFIG_MISSING, WORKSPACE_UNKNOWN, TOKEN_MISSING, CONFIRMATION_NEEDED, INTERRUPTED, VendorError */
-export async function runApi(name: string | undefined, flags: ApiFlags): Promise<void> {
+async function runApi(name: string | undefined, flags: ApiFlags): Promise<void> {
   if (name === undefined) return listOperations(flags.json === true)
   const operation = operationNamed(name)
   const workspace = theWorkspace(flags)

@@ -65,7 +65,7 @@ export interface LedgerFlags {
 }
 
 /** @throws AGENT_UNKNOWN, CONFIG_INVALID, FLAG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_MISSING, WAREHOUSE_LAYOUT, WAREHOUSE_LOCKED, SQL_INVALID */
-export async function runLedger(flags: LedgerFlags): Promise<void> {
+async function runLedger(flags: LedgerFlags): Promise<void> {
   if (flags.json && flags.format)
     throw invalidFlag(
       '--json and --format contradict each other.',
@@ -105,7 +105,7 @@ export interface Ledger extends Pick<WorkspaceReconciliation, 'workspaceId' | 'b
 }
 
 /** Builds the ledger. `settings` is undefined for a workspace that is in the warehouse but not configured. */
-export function ledgerOf(reconciliation: WorkspaceReconciliation, settings: Settings | undefined): Ledger {
+function ledgerOf(reconciliation: WorkspaceReconciliation, settings: Settings | undefined): Ledger {
   const { workspaceId, by, rows, totals, differences, coverage, rereads, gaps } = reconciliation
   return {
     workspaceId,
@@ -133,7 +133,7 @@ function show(ledgers: readonly Ledger[]): void {
 }
 
 /** Returns the lines about one workspace. */
-export function ledgerLines(ledger: Ledger, options: GridOptions = {}): string[] {
+function ledgerLines(ledger: Ledger, options: GridOptions = {}): string[] {
   const { style = plain } = options
   const { readThrough, workspaceId } = ledger
   const through = readThrough === null ? '' : `, read through ${readThrough.slice(0, 19).replace('T', ' ')} UTC`

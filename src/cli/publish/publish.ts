@@ -118,7 +118,7 @@ async function openPublisher(
  * Runs `convohouse publish`; returns the exit code.
  * @throws TARGET_UNKNOWN, CONFIG_INVALID, CONFIG_MISSING, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, HOME_UNUSABLE
  */
-export async function runPublish(name: string | undefined, flags: PublishFlags): Promise<number> {
+async function runPublish(name: string | undefined, flags: PublishFlags): Promise<number> {
   const { json = false, verify = false, refill = false } = flags
   const config = configAt(flags.config)
   const targets = chooseTargets(config, name)

@@ -109,7 +109,7 @@ const ifAny = <T>(results: Promise<T[]>): Promise<T[]> =>
   })
 
 /** @throws CONFIG_INVALID, WORKSPACE_UNKNOWN, WAREHOUSE_LOCKED */
-export async function runStatus(flags: StatusFlags): Promise<void> {
+async function runStatus(flags: StatusFlags): Promise<void> {
   const storage = storageOf(flags.config)
   const { checks, models, ...shown } = await withWarehouseRows(storage, async (rows, isHeld) => ({
     ...(await statusesOf(flags, storage, { rows, isHeld })),

@@ -14,7 +14,7 @@ import type { ErrorCode } from '../errors.ts'
 import { compactTimestamp } from '../time.ts'
 import type { Coverage } from './coverage.ts'
 
-export const WINDOW_KINDS = ['head', 'tail', 'full', 'reread', 'selected', 'refresh', 'sample'] as const
+const WINDOW_KINDS = ['head', 'tail', 'full', 'reread', 'selected', 'refresh', 'sample'] as const
 /**
  * Over time: `head` reads new conversations, `tail` history, `full` everything again, `reread` a range that may hide
  * conversations. By id: `selected` exports conversations that a person named, `refresh` changed or old ones, `sample` a

@@ -37,11 +37,11 @@ const VOTES_KEPT = 40
 const MAX_SCORE = 3
 const OTHERS_KEPT = 4
 /** Number of doubts up to which a single answer makes a period a rival. */
-export const MAX_DOUBTS = 3
+const MAX_DOUBTS = 3
 /** Share of the included sessions that other users may use between two answers without raising doubt. */
 const UNEXPLAINED_SHARE = 0.02
 
-export const idOfKey = (key: string | null): string => `key ${key ?? ''}`
+const idOfKey = (key: string | null): string => `key ${key ?? ''}`
 
 /** Applies the usage report of an answer. */
 export function applyUsage(quota: QuotaState, usage: ReportedUsage, answer: BilledAnswer): QuotaState {

@@ -211,7 +211,7 @@ export const holdPending = (
 })
 
 /** Returns the sessions left in a period, not counting those of lost answers. May be negative. */
-export const leftIn = ({ includedSessions, usedSessions, account }: Period, allowedPacks: number): number =>
+const leftIn = ({ includedSessions, usedSessions, account }: Period, allowedPacks: number): number =>
   includedSessions + allowedPacks * PACK_SESSIONS - Math.max(usedSessions, possibleSessions(account))
 
 /** Returns the fewest sessions left in any period that may be the running one. */

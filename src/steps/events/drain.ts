@@ -38,7 +38,7 @@ const REPLAY_BATCH = { count: 5_000, bytes: 32 * 1024 * 1024 }
 const ARCHIVED_BYTES = 8 * 1024 * 1024
 
 /** Applies events in batches. */
-export async function applyAll(
+async function applyAll(
   context: EventContext,
   events: AsyncIterable<SpooledEvent> | Iterable<SpooledEvent>,
   limits = BATCH,

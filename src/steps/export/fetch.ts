@@ -380,7 +380,7 @@ async function probeUnderLease(fetching: Fetching, agentId: string, grant: Grant
  * Lands the refusal of an agent's export as a page without the answer's content: the vendor no longer has the agent,
  * and a replay must also mark it as missing. @throws HOME_UNUSABLE
  */
-export async function landGone(fetching: Landing, agentId: string, { exchange }: VendorError): Promise<void> {
+async function landGone(fetching: Landing, agentId: string, { exchange }: VendorError): Promise<void> {
   const { clock, landing, pending } = fetching
   const nowMs = fetching.now()
   if (exchange) clock.observe(exchange)

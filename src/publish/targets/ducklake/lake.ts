@@ -86,7 +86,7 @@ async function dataObjects(place: S3Place): Promise<LakeData> {
 }
 
 /** @throws SECRET_MISSING if a file cannot be read */
-export const lakeData = async ({ s3, data }: LakeTarget): Promise<LakeData> =>
+const lakeData = async ({ s3, data }: LakeTarget): Promise<LakeData> =>
   s3 === null ? dataFolder(data) : dataObjects(s3)
 
 /** Name of the attached PostgreSQL server, for the lock within the transaction that writes the lake. */

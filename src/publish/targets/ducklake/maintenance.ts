@@ -59,7 +59,7 @@ export async function widenRanges({ database, catalogTable }: Lake): Promise<voi
 }
 
 /** Maximum number of files in the newest version after maintenance. A reader opens each file of its table. */
-export const MOST_FILES = 300
+const MOST_FILES = 300
 
 /** From this many files on, a table is rewritten regardless of size. */
 const MOST_FILES_OF_TABLE = 12

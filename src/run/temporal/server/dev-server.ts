@@ -241,4 +241,4 @@ export async function freePort(): Promise<number> {
 }
 
 /** Returns the preferred port if it is free, else any free port. */
-export const usualPort = async (port: number): Promise<number> => (await portIfFree(port)) ?? freePort()
+const usualPort = async (port: number): Promise<number> => (await portIfFree(port)) ?? freePort()

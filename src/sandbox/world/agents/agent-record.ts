@@ -35,10 +35,7 @@ export function agentId(seed: number, agent: number): string {
   return `agent_${new Draw(seed, agent, PURPOSE.agent).hex(16)}${String(agent + 1).padStart(2, '0')}`
 }
 
-export function createAgentRecord(
-  { seed, startMs, historyDays, workspaceId }: ResolvedOptions,
-  agent: number,
-): AgentRecord {
+function createAgentRecord({ seed, startMs, historyDays, workspaceId }: ResolvedOptions, agent: number): AgentRecord {
   const draw = new Draw(seed, agent, PURPOSE.agent)
   const ID = agentId(seed, agent)
   const createdMs = Math.floor(startMs - (historyDays + draw.int(1, 300)) * DAY)
