@@ -31,9 +31,9 @@ describe('a snapshot', () => {
         ? ([
             { step: /^copyFile/, state: 'old' },
             { step: /^COMMIT/, state: 'old' },
+            { step: /^CHECKPOINT target/, state: 'old' },
           ] as const)
         : []),
-      { step: /^CHECKPOINT target/, state: 'old' },
       { step: /^rename/, state: 'old' },
       // The file is synced after `rename`.
       { step: /^open (?!.*\.next )\S+ r$/, state: 'new' },
@@ -55,8 +55,12 @@ describe('a target of Parquet files', () => {
     erases: 'delta',
     isLocked: true,
     kills: [
-      { step: /^link/, count: 2, state: 'old' },
-      ...(isDeep ? ([{ step: /^writeFile/, state: 'old' }] as const) : []),
+      ...(isDeep
+        ? ([
+            { step: /^link/, count: 2, state: 'old' },
+            { step: /^writeFile/, state: 'old' },
+          ] as const)
+        : []),
       { step: /^rename/, state: 'old' },
       // The folder is synced after `rename`.
       { step: /^open \S+\/p\d+ r$/, state: 'new' },

@@ -46,7 +46,7 @@ const count = async (scene: FullScene): Promise<number> => (await scene.exported
 const NO_INODES = { ...FULL, says: ['no free inodes (ENOSPC)', 'Delete files'] }
 
 describe.skipIf(noDisk)('a full disk', () => {
-  it('or one without free inodes is reported before anything is exported, and loses no requested page if it fills up during a sync', async () => {
+  it('or one without free inodes is reported before anything is exported; if it fills up during a sync no requested page is lost, and the warehouse opens and loads what landed', async () => {
     const scene = await onDisks()
     const { home, landing, leaseLog, disk } = scene
     for (const folder of isDeep ? [home, landing, leaseLog] : [home]) {
@@ -60,33 +60,29 @@ describe.skipIf(noDisk)('a full disk', () => {
     await expectFull(scene, landing, { but: 1_000_000, at: landing })
     expect(await count(scene)).toBe(0)
     await expectFull(scene, leaseLog, { but: 8_192, at: leaseLog })
-    const first = await count(scene)
-    // Leaves enough inodes for the disk reserve and some pages; each page needs one inode, and briefly two.
-    await disk.exhaust(landing, 38)
-    expectError(scene, await sync(scene), NO_INODES)
-    await disk.free(landing)
-    const second = await count(scene)
+    const counts = [await count(scene)]
+    if (isDeep) {
+      // Leaves enough inodes for the disk reserve and some pages; each page needs one inode, and briefly two.
+      await disk.exhaust(landing, 38)
+      expectError(scene, await sync(scene), NO_INODES)
+      await disk.free(landing)
+      counts.push(await count(scene))
+    }
     // Enough space for the disk reserve and some pages.
     await expectFull(scene, landing, { but: 4 * 1024 * 1024 + 50_000, at: landing })
-    const third = await count(scene)
-    await expectRecovered(scene)
-    expect([0 < first, first < second, second < third, third < (await count(scene))]).toEqual(Array(4).fill(true))
-  })
-
-  it('while the warehouse is written, closed or rebuilt leaves one that opens and into which landed pages are still loaded', async () => {
-    const scene = await onDisks()
-    await expectFull(scene, scene.home, { but: 900_000, at: 'warehouse.duckdb' })
-    const exported = await count(scene)
-    await scene.disk.fill(scene.home, 4_000_000)
+    counts.push(await count(scene))
+    await expectFull(scene, home, { but: 900_000, at: 'warehouse.duckdb' })
+    counts.push(await count(scene))
+    expect(counts).toEqual([...new Set([0, ...counts])].sort((a, b) => a - b).slice(1))
+    await disk.fill(home, 4_000_000)
     const ended = await sync(scene)
     expect(ended.code, ended.stderr).toBe(0)
     // The WAL keeps transactions that could not be checkpointed.
-    const log = join(await scene.disk.copyOut(scene.home), 'warehouse.duckdb.wal')
+    const log = join(await disk.copyOut(home), 'warehouse.duckdb.wal')
     expect((await stat(log)).size).toBeGreaterThan(100_000)
-    expectError(scene, await scene.run(['replay'], { through: scene.disk.through }), FULL)
-    await scene.disk.free(scene.home)
+    expectError(scene, await scene.run(['replay'], { through: disk.through }), FULL)
+    await disk.free(home)
     await expectRecovered(scene)
-    expect(await count(scene)).toBe(exported)
   })
 })
 

@@ -36,7 +36,7 @@ export interface SmallDisk {
 /** Returns a shell script that mounts a disk at each folder and runs until its standard input ends. */
 const holderScript = (folders: readonly string[]): string =>
   [
-    ...folders.map(folder => `mkdir -p "${folder}" && mount -t tmpfs -o size=64m,nr_inodes=4096 none "${folder}"`),
+    ...folders.map(folder => `mkdir -p "${folder}" && mount -t tmpfs -o size=64m,nr_inodes=1024 none "${folder}"`),
     'echo ready',
     'exec cat',
   ].join(' && ')

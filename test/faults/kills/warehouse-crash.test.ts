@@ -7,6 +7,7 @@ import { openWarehouse } from '../../../src/warehouse/open.ts'
 import { queryHolder } from '../../../src/warehouse/query/http/holder-client.ts'
 import { start } from '../../cli/cli-process.ts'
 import { NO_REFRESH, openScene, STILL, TOKEN_ENV } from '../../scene.ts'
+import { isDeep } from '../../tier.ts'
 import { until } from '../../until.ts'
 import { expectedTables } from '../../workflows/simulated/expected-rows.ts'
 import { readThrough, truthOf } from '../../workflows/simulated/truth.ts'
@@ -152,7 +153,7 @@ describe('the process that holds the warehouse', () => {
     expect(logged.filter(line => !STAMPED.test(line))).toEqual([])
   })
 
-  it('is restarted after a crash in `sync --watch`, which continues its round', async () => {
+  it.runIf(isDeep)('is restarted after a crash in `sync --watch`, which continues its round', async () => {
     const scene = await startScene({}, ['sync', '--watch', '1h', '--yes'])
     await killHolder(scene)
     await scene.running.said('next round at')
