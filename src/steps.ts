@@ -67,7 +67,7 @@ export interface RunSteps extends Steps {
   resourceRequests(request: SyncRequest, prepared: Prepared): Promise<number>
 }
 
-/** Returns the steps of one run, recorded by `log`. A process's runs share `pending`; loads are short while `eventsCome` returns true. */
+/** Returns the steps of a run, recorded by `log`. A process's runs share `pending`; loads are short while `eventsCome` is true. */
 export function makeSteps(
   dependencies: StepsDependencies & {
     home: string

@@ -59,7 +59,7 @@ const selected = (columns: Column[]): string => items(columns.map(c => `${c.expr
 /** Returns the SQL that is true if the JSON is an object, an array or null; it tests the first character. */
 const isNoScalar = (json: string): string => `left(${json}::VARCHAR, 1) IN ('{', '[', 'n')`
 
-/** Returns the SQL of the first scalar among the lift's keys, as JSON. `x` holds the element's value at each path, NULL unless it is a scalar. */
+/** Returns the SQL of the first scalar among the lift's keys, as JSON. `x` holds the value at each path, NULL if not a scalar. */
 function firstScalar(lift: Lift, paths: string[]): string {
   const found = lift.keys.map(key => `x[${paths.indexOf(key) + 1}]`)
   return found.length === 1 ? found[0]! : `coalesce(${items(found)})`

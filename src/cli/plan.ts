@@ -205,7 +205,7 @@ interface PlanQuestion {
 /** Path of plans on the query socket. */
 export const PLAN_PATH = '/plan'
 
-/** Plans one workspace. `beside`: other runs of this process may use it. @throws FLAG_INVALID, AGENT_UNKNOWN, WORKSPACE_UNKNOWN, the vendor's errors */
+/** Plans one workspace. `beside`: other runs of this process may use it. @throws FLAG_INVALID, AGENT_UNKNOWN, WORKSPACE_UNKNOWN */
 export const answerPlan =
   ({ config, app, beside }: { config: Config; app: App; beside: boolean }) =>
   async (question: unknown, signal: AbortSignal): Promise<PlanFacts> => {

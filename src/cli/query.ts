@@ -104,7 +104,7 @@ function formatOf({ format, output }: QueryFlags): Format {
   return format ?? formatOfFile(output)
 }
 
-/** Reads the SQL from the argument, a file or standard input. @throws FLAG_INVALID without SQL, with two sources, or if the file cannot be read */
+/** Reads the SQL from the argument, a file or standard input. @throws FLAG_INVALID without SQL, with two, or an unreadable file */
 async function readSql(argument: string | undefined, file: string | undefined): Promise<string> {
   if (argument !== undefined && file !== undefined)
     throw invalidFlag('SQL is given twice, as an argument and with --file.', 'Omit one of the two.')

@@ -149,7 +149,7 @@ interface Team extends Pick<WorkerSettings, 'ending'> {
   ready(place: TemporalPlace): void
 }
 
-/** Runs until it is stopped and the child has ended. Returns the child's exit code if the child ended by itself. @throws TEMPORAL_UNREACHABLE */
+/** Runs until it is stopped and the child has ended. Returns the exit code of a child that ended by itself. @throws TEMPORAL_UNREACHABLE */
 export async function runTeam({
   config,
   role,
@@ -193,7 +193,7 @@ export function superviseWarehouse(options: {
   return supervise({ entry: process.argv[1]!, args, remark })
 }
 
-/** Installs the SDK's runtime if this process runs an export worker. Returns a function that reads the SDK's metrics of both processes. */
+/** Installs the SDK's runtime if this process runs an export worker. Returns a function that reads both processes' SDK metrics. */
 export async function sdkMetrics(options: {
   supervisor: Supervisor | null
   exports: boolean

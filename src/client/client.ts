@@ -90,7 +90,7 @@ export function createVendorClient(options: VendorClientOptions): VendorClient {
   }
 }
 
-/** Requests a page of a listing. The API document shows no paging parameters: if the first page is refused, it is requested without them. */
+/** Requests a page of a listing. The API document shows no paging parameters: a refused first page is requested without them. */
 export async function askPaged<T extends object>(
   page: number,
   ask: (isPaged: boolean) => Promise<T>,

@@ -41,7 +41,7 @@ export interface S3Place {
   /** Null for AWS_REGION, else `us-east-1`. */
   region: string | null
   urlStyle: 'path' | 'vhost'
-  /** An absolute path, in AWS's format; null: the environment (AWS_…), `~/.aws`, or the role of the machine, container or service account. */
+  /** Absolute path, in AWS's format; null for the environment (AWS_…), `~/.aws`, or the role of machine, container or account. */
   credentialsFile: string | null
   /** Section of the file. */
   profile: string

@@ -1,4 +1,4 @@
-// The result of a publication, in any process: counts, and names of tables, models and checks, so that a Temporal history may contain it.
+// The result of a publication, for any process: counts, and names of tables, models and checks. A history may contain it.
 
 export interface PublicationReport {
   target: string

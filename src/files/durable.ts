@@ -174,7 +174,7 @@ export async function removeFiles(files: readonly string[]): Promise<void> {
 /** No write takes this long: an older temporary file was left by a killed process, even if other processes are writing to the folder. */
 export const LEFT_BEHIND_MS = HOUR
 
-/** Removes files that killed processes left half-written in a folder. Their age is measured by the machine's clock, which dates files. */
+/** Removes half-written files of killed processes in a folder. The machine's clock, which dates files, measures their age. */
 export async function sweepTemporary(folder: string): Promise<void> {
   for (const name of (await namesIn(folder)).filter(isTemporary)) {
     const file = join(folder, name)

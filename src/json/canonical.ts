@@ -8,7 +8,7 @@ interface Order {
   sorted: readonly string[]
 }
 
-/** Sorted keys, cached by first key. Objects of one kind have the same keys; sorting them each time took half of the time of the copy. */
+/** Sorted keys, cached by first key. Objects of one kind have the same keys; sorting them took half of the time of the copy. */
 const orders = new Map<string, Order>()
 const MOST_ORDERS = 1_024
 const LONGEST = 64

@@ -104,7 +104,7 @@ export interface LandingStore {
   /** Returns the names of the workspaces' folders. */
   folders(): Promise<string[]>
   exists(): Promise<boolean>
-  /** Returns the landing's random id, by which workers recognise a shared data folder; null before its first use. @throws HOME_UNUSABLE */
+  /** Returns the random id by which workers recognise a shared data folder; null before the first use. @throws HOME_UNUSABLE */
   id(): Promise<string | null>
   /** Like `id`, but creates the id durably if there is none. @throws HOME_UNUSABLE */
   ensureId(): Promise<string>

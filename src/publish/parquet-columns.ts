@@ -28,7 +28,7 @@ export function shapeOf(sqlType: string): Shape {
   return shape
 }
 
-/** Larger row groups need more memory for wide tables, and smaller ones compress less. DuckDB's level 3 takes a seventh longer and saves 3 %. */
+/** Larger row groups need more memory for wide tables; smaller ones compress less. Level 3 takes a seventh longer and saves 3 %. */
 export const PUBLISHED_FORMAT = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 8192'
 
 /** Returns the SQL of a column's value in the form in which it is written. */

@@ -1,4 +1,4 @@
-// Full-text search in a target's transcripts (`fct_turns.text`): an index of DuckDB's extension `fts` in a snapshot, a GIN index in PostgreSQL.
+// Full-text search in a target's transcripts (`fct_turns.text`): an `fts` index of DuckDB in a snapshot, a GIN index in PostgreSQL.
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import type { SearchLanguage } from '../config/target-settings.ts'
 import type { TargetDatabase } from './target-database.ts'

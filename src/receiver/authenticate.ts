@@ -1,4 +1,4 @@
-// Authentication: an event belongs to the workspace whose secret it contains. All secrets are compared in constant time, even after a match.
+// Authentication: an event belongs to the workspace whose secret it contains. All secrets are compared, in constant time.
 import { timingSafeEqual } from 'node:crypto'
 import { EVENT_SECRET } from '../catalog/events/event-types.ts'
 import { writtenForms } from '../client/redaction/redaction.ts'
@@ -20,7 +20,7 @@ interface Authenticated {
 /** Finds the workspace of a secret, which must be the `addressed` one if that is not null. Null if the secret is not valid. */
 export type Authenticator = (given: unknown, addressed: string | null) => Authenticated | null
 
-/** Extra bytes beyond the longest secret, so that a longer text is not truncated to a secret's length. A character takes up to four bytes. */
+/** Extra bytes, so that a longer text is not truncated to a secret's length. A character takes up to four bytes. */
 const MARGIN_BYTES = 4
 
 /** Writes a text into a buffer of fixed length and pads it with zeros. Returns the number of bytes written for the text. */

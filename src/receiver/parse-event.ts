@@ -1,4 +1,4 @@
-// Parses a body into an event without its secrets, or refuses the body. A pure function: all processing of an event before it is appended.
+// Parses a body into an event without its secrets, or refuses it: all processing of an event before it is appended.
 import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { EVENT_SECRET, EVENT_TYPES, eventTypeOf } from '../catalog/events/event-types.ts'

@@ -8,7 +8,7 @@ import type { Rows } from '../warehouse/query/rows.ts'
 interface EventTypeStatus {
   type: string
   events: number
-  /** Time when the last event of this type was received, ISO-8601 UTC. A type that the list lacks is not subscribed, or never occurred. */
+  /** Time when the last event of this type was received, ISO-8601 UTC. A type without an entry is not subscribed or never occurred. */
   last: string
 }
 

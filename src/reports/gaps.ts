@@ -34,7 +34,7 @@ export async function readLeftAgents(reader: Reader, workspaceId: string): Promi
 /** A gap as recorded in the progress of a window. */
 type RecordedGap = Omit<Gap, 'agentId' | 'retryAtMs'>
 
-/** Returns the SQL of recorded gaps with their last tries, newest first. It contains the id, since the warehouse's holder allows no parameters. */
+/** Returns the SQL of recorded gaps with their last tries, newest first. It contains the id, since the holder allows no parameters. */
 const recordedSql = (workspaceId: string): string => `
   SELECT w.agent_id AS "agentId", any_value(w.progress->'gap')::VARCHAR AS gap,
     epoch_ms(coalesce(max(r.sent_at), any_value(w.opened_at)))::DOUBLE AS tried

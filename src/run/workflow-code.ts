@@ -1,4 +1,4 @@
-// Locates the workflow bundle. This file must stay two folders deep, like the bundled command (build.mjs), so that relative paths work in both.
+// Locates the workflow bundle. Relative paths work if this file is two folders deep, like the bundled command (build.mjs).
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleWorkflowCode, Runtime, type WorkflowBundleOption } from '@temporalio/worker'

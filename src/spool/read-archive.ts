@@ -18,7 +18,7 @@ interface Line {
 /** Yields the decompressed lines of a file, as far as it can be read. @throws if it is truncated or damaged */
 async function* linesIn(file: string): AsyncGenerator<Line> {
   const source = createReadStream(file)
-  // An error discards the pieces in the stream's buffer, so the buffer holds only one. The types omit the stream options, which zlib accepts.
+  // An error discards the buffer of the stream, so it holds only one piece. The types omit the stream options, which zlib accepts.
   const options: ZlibOptions & TransformOptions = { readableHighWaterMark: 1 }
   const unpacked = file.endsWith('.gz') ? source.pipe(createGunzip(options)) : source
   source.once('error', error => unpacked.destroy(error))

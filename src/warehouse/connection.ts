@@ -13,7 +13,7 @@ export interface Connectable {
 
 export type Row = Record<string, unknown>
 
-/** Values of a statement's parameters by name: `{ workspace: 'w' }` for `$workspace`. Times are given as text (`iso`) and cast in the SQL. */
+/** A statement's parameters by name: `{ workspace: 'w' }` for `$workspace`. Times are text (`iso`), which the SQL casts. */
 export type Params = Record<string, string | number | boolean | null>
 
 export interface Writer {
@@ -72,7 +72,7 @@ export function openWriter(connection: DuckDBConnection, file: string): Writer {
   }
 
   let statement: Promise<unknown> = Promise.resolve()
-  /** Runs one statement at a time, even outside of exclusive work: an appender would close the result that another statement waits for. */
+  /** Runs one statement at a time, even outside of exclusive work: an appender would close the result of another statement. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = statement.then(work).catch(rethrow)
     statement = turn.catch(() => {})

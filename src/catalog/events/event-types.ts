@@ -9,7 +9,7 @@ export interface Mark {
   operation?: string
 }
 
-/** The resource that an event reports: its `table`, the event field with its id (`id`), and the event field for each column (`columns`). */
+/** The resource that an event reports: its `table`, the event field with its id (`id`), and the fields for `columns`. */
 export interface ReportedResource {
   table: 'agents' | 'organizations' | 'clients'
   id: string

@@ -7,7 +7,7 @@ import { declaredAs, fits, hasId, isObject, jsonType } from './inspect.ts'
 import { inExtra, safeKey } from './unknown-fields.ts'
 import { countIssue, FRACTION, mayHoldUnread, TOO_LARGE, unreadValues } from './unread-values.ts'
 
-/** A value that did not fit its declared type, or that was repaired during parsing. The path is safe to show and never contains a value. */
+/** A value that did not fit its declared type, or was repaired during parsing. The safe path never contains a value. */
 export interface Issue {
   path: string
   issue: string
@@ -16,7 +16,7 @@ export interface Issue {
 }
 
 export interface CoercedRecord {
-  /** The record with declared types only. Values that did not fit are under `__extra` of the record or list element that contained them. */
+  /** Record with declared types only. Other values are under `__extra` of the record or list element that contained them. */
   record: Record<string, unknown>
   issues: Issue[]
   /** Undeclared keys with a value, as safe paths; one entry per occurrence. */

@@ -12,7 +12,7 @@ export interface UnknownTree {
 /** Step from a list to its elements in a path. */
 export const ELEMENT = '[]'
 
-/** True for a key that may become a column of the stage. Any other key (dots, quotes, the reserved prefix `__`, …) needs the tolerant path. */
+/** True for a key that may become a column of the stage. Any other (dots, quotes, prefix `__`, …) needs the tolerant path. */
 export const isPlainKey = (key: string): boolean => key.length <= 128 && /^(?!__)[\p{L}\p{N}_$-]+$/u.test(key)
 
 /** Builds the tree of the dotted paths that inspection noted. */

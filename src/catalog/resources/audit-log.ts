@@ -33,7 +33,7 @@ const auditEntry: RecordType = {
 
 const CONTENT = ['agentId', 'ts', 'field', 'oldValue', 'newValue', 'source', 'actor']
 
-/** Returns the answer with a key for each of its entries. The landed page contains the keys, so later rules of redaction do not change them. */
+/** Returns the answer with a key for each entry. The landed page contains the keys, so later redaction rules do not change them. */
 export function keyEntries(answer: unknown): unknown {
   const { entries } = (answer ?? {}) as { entries?: unknown }
   if (!Array.isArray(entries)) return answer

@@ -41,7 +41,7 @@ export interface Resource {
   prepare?: (answer: unknown, ids: readonly string[]) => unknown
   /** Returns those that answered for a list's entries, in the column `listedBy`; null if the answer does not say. */
   answeredBy?: (answer: unknown) => string[] | null
-  /** The column that names the list of a row, if one answer contains several: a row is missing only if `answeredBy` contains its value. */
+  /** Column that names the list of a row, if an answer has several: a row is missing only if `answeredBy` contains its value. */
   listedBy?: string
   /** Stream of the resource whose answers also contain these records, so that they need no separate request. */
   landedWith?: string
@@ -49,7 +49,7 @@ export interface Resource {
   envelope: readonly [string, ...string[]]
   freshness: Freshness
   record: RecordType
-  /** Paths of secrets in the record, for the data dictionary. `redaction.ts` has its own rules; a test checks that they remove these secrets. */
+  /** Paths of secrets in the record, for the data dictionary. A test checks that the rules of `redaction.ts` remove them. */
   secrets?: readonly string[]
   /**
    * The evidence that a record is gone: a 404 for its id, or a complete list that lacks it (its parent's list, if it

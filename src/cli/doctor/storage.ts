@@ -86,7 +86,7 @@ const TOO_LITTLE_BYTES = 64_000_000
 /** With less free space the check warns, since DuckDB spills to disk and the landing grows. */
 const LITTLE_BYTES = 1_000_000_000
 
-/** File systems whose locks and fsync depend on a server, or that a restart empties, by the type that `statfs` returns (linux/magic.h). */
+/** Types (`statfs`, linux/magic.h) of file systems whose locks and fsync depend on a server, or that a restart empties. */
 const UNFIT: Readonly<Record<number, 'network' | 'memory'>> = {
   // NFS, CIFS, SMB (two), 9P, Ceph, AFS, Lustre, GPFS, FUSE
   ...Object.fromEntries(

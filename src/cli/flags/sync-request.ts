@@ -10,7 +10,7 @@ import { invalidFlag } from './values.ts'
 
 type AskedSync = Omit<SyncRequest, 'run' | 'workspaceId'>
 
-/** Returns the start of the range: from the flag, else as configured. @throws FLAG_INVALID if the configured `since` is not before --until */
+/** Returns the start of the range: the flag's or the configured one. @throws FLAG_INVALID if `since` is not before --until */
 function sinceOf(flags: SyncFlags, workspace: WorkspaceConfig, nowMs: number): number | null {
   if (flags.since !== undefined) return flags.since
   const configured = workspace.since === null ? undefined : parseMoment(workspace.since, nowMs)

@@ -1,4 +1,4 @@
-// `convohouse publish` while a Temporal worker holds the warehouse: the worker publishes, at once, and this command waits for its answer.
+// `convohouse publish` while a Temporal worker holds the warehouse: the worker publishes, and this command waits for it.
 import { warehouseQueue } from '../../../workflows/activities.ts'
 import type { TargetConfig } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'

@@ -22,7 +22,7 @@ interface Layout {
   hidden: number
 }
 
-/** Fits columns into the terminal's width by narrowing the widest text columns first. Without a terminal all keep their natural width. */
+/** Fits columns into the terminal's width: narrows the widest text columns first. Without a terminal, all keep their width. */
 export function layOut(columns: Measured[], terminal: number | undefined): Layout {
   const natural = columns.map(column => column.natural)
   if (terminal === undefined) return { widths: natural, hidden: 0 }

@@ -59,7 +59,7 @@ After Ctrl-C, requests in flight still land and every process that it started en
       process.exitCode = await runUp(flags)
     })
 
-/** Returns the shortest interval of all schedules. Workspaces without a schedule, or with a cron expression, count with the flag's interval. */
+/** Returns the shortest interval of all schedules; the flag's interval for those without a schedule or with a cron expression. */
 const shortest = ({ workspaces }: Config, everyMs: number): number =>
   Math.min(...workspaces.map(({ schedule }) => (schedule && 'everyMs' in schedule ? schedule.everyMs : everyMs)))
 

@@ -18,7 +18,7 @@ type JsonObject = Record<string, unknown>
 
 interface Redacted {
   value: unknown
-  /** Paths of removed values in document order: `agents[0].voiceConfig.speechGen.apiKey`. `*` replaces a key that may be data or a secret. */
+  /** Paths of removed values in document order: `agents[0].speechGen.apiKey`. `*` replaces a key that may be data or a secret. */
   droppedPaths: string[]
 }
 

@@ -7,7 +7,7 @@ import { MASK } from './secret-values.ts'
 const isMaskable = (token: string): boolean => token.length >= 16 && /\D/.test(token)
 
 interface Patterns {
-  /** The token's forms in JSON, in JSON inside a JSON string, and in hex. A usable page is searched only for these, at a thousandth of the cost of parsing. */
+  /** The token's forms in JSON, in JSON inside a JSON string, and in hex. Searching a page for them costs a thousandth of parsing it. */
   plain: readonly string[]
   /** Forms in which a token may begin at the end of a truncated text. */
   forms: readonly string[]

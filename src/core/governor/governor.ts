@@ -171,7 +171,7 @@ export const holdBack = (quota: QuotaState, sessions: number, sinceMs: number): 
 /** Share of the rate limit that is reserved for polls for new conversations, so that a backfill does not delay them. */
 const HEAD_HOUR_SHARE = 0.05
 
-/** A request for a lease. `limit` keeps the page size of a running generation if the sessions left allow it; `largest` is the largest page. */
+/** A request for a lease. `limit` keeps a running generation's page size if the sessions left allow it; `largest` is the maximum. */
 interface LeaseRequest {
   lease: string
   agentId: string

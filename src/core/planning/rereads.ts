@@ -127,7 +127,7 @@ function reread(range: ReadRange, { nowMs, maxPage }: RereadOptions): Reread {
   }
 }
 
-/** Returns the ranges that are read again before they leave the horizon, ignoring the budget: their number, sessions, and first due time, ms. */
+/** Returns the ranges that are read again within the horizon, ignoring the budget: number, sessions, and first due time, ms. */
 export function rereadsAhead(options: Pick<RereadOptions, 'ranges' | 'nowMs' | 'horizonMs' | 'quietMs' | 'late'>) {
   const ahead = options.ranges
     .map(range => ({ ...range, dueMs: Math.max(options.nowMs, dueMs(range, options)) }))

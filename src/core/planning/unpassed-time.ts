@@ -28,7 +28,7 @@ function endingAt(progress: WindowProgress, second: number): WindowProgress {
   return toSec < window.toSec ? { ...progress, window: { ...window, toSec } } : progress
 }
 
-/** Returns the second before the first window that begins inside of this one although it was opened earlier; null without such a window. */
+/** Returns the second before the first window that begins inside of this one but was opened earlier; null for none. */
 function endBeforeEarlier({ window }: WindowProgress, others: readonly WindowProgress[]): number | null {
   if (!isNewRange(window)) return null
   const begins = others

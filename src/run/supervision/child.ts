@@ -31,7 +31,7 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
   const send = (message: ChildMessage): void => {
     if (process.connected) process.send!(message, undefined, undefined, () => {})
   }
-  // SIGKILL is safe at any moment and releases the warehouse at once. The supervisor may also have ended while this process was starting.
+  // SIGKILL is safe at any time and releases the warehouse at once. The supervisor may have ended during the start.
   const end = () => process.kill(process.pid, 'SIGKILL')
   process.once('disconnect', end)
   if (!process.connected) end()

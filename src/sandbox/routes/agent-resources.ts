@@ -1,4 +1,4 @@
-// The resources of an agent: tools, variables, custom metrics and the audit log (API document, sections 2.1 to 2.4, 4.1 to 4.5, 4.7 and 4.8).
+// The resources of an agent: tools, variables, custom metrics, audit log (API document, sections 2.1 to 2.4, 4.1 to 4.5, 4.7, 4.8).
 
 import { z } from 'zod'
 import { SECOND } from '../../core/time.ts'
@@ -167,7 +167,7 @@ export function getMetric(service: SandboxService, agent: FoundAgent, { ids }: R
   return metric ? jsonAnswer({ success: true, metric: shown(metric) }) : fault(404, 'Metric not found')
 }
 
-/** Hides the options of a metric that is no `enum`. They are kept, because an update of the type alone must not change them (section 4.8). */
+/** Hides the options of a metric that is no `enum`. They are kept: an update of only the type must not change them (section 4.8). */
 function shown({ options, ...metric }: Metric): Metric {
   return metric.type === 'enum' ? { ...metric, options: options ?? [] } : metric
 }

@@ -33,7 +33,7 @@ interface FailedPage {
   pageSessions: number
   /** Time of the server's clock, ms. */
   nowMs: number
-  /** Requests an empty window of the agent, which bills nothing. @throws the vendor's refusal; HOUR_SPENT if the lease has no request left */
+  /** Requests an empty window of the agent, which bills nothing. @throws the vendor's refusal; HOUR_SPENT without a request left */
   requestEmptyWindow: () => Promise<ExportAnswer>
   /** Lands a page without conversations as the window's next one. */
   land: (page: EmptyPage) => Promise<WindowProgress>

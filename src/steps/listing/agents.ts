@@ -125,7 +125,7 @@ async function landedDigest(dependencies: Pick<StepsDependencies, 'landing'>): P
   return listings.at(-1)?.window.split('-').at(-1) ?? null
 }
 
-/** True if a listed agent is marked as gone, or a pending refusal is about to mark it: the listing then lands although it is unchanged. */
+/** True if a listed agent is marked as gone, or a pending refusal will mark it: then even an unchanged listing lands. */
 async function areBack({ facts, pending }: Planning, listed: readonly ListedAgent[]): Promise<boolean> {
   const ids = new Set(listed.map(({ agentId }) => agentId))
   const waiting = pending.all().flatMap(({ head }) => head.goneAgentId ?? [])

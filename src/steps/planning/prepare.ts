@@ -71,7 +71,7 @@ function restingAmong(
   return new Set(resting.map(({ agentId }) => agentId))
 }
 
-/** Lists the workspace's agents, and adds the known ones that the listing lacks; if the vendor does not answer, returns the known ones. */
+/** Lists the workspace's agents, and adds known ones that the listing lacks. Without an answer, returns the known ones. */
 async function agentsNow(fetching: Planning): Promise<Agents> {
   const known = (await fetching.facts.knownAgents()).filter(({ agentId }) => isSegment(agentId))
   try {
@@ -156,7 +156,7 @@ async function knownWindows({ facts, pending }: Planning, clock: ClockReading, n
 /** Share of a period's included sessions that requesting gaps again may bill for unreadable pages. */
 const GAPS_SHARE = 0.01
 
-/** Returns the time until which nothing is requested for refused agents, ms. A person's sync requests them at once, which bills nothing. */
+/** Returns when refused agents are requested again, ms. A person's sync requests them at once, which bills nothing. */
 async function refusedUntilMs({ facts }: Planning, { unattended }: SyncRequest): Promise<Map<string, number>> {
   const left = await facts.leftAgents()
   return new Map(

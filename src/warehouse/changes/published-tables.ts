@@ -1,4 +1,4 @@
-// The tables that consumers copy: all record tables, observations, and the marts. Bookkeeping (`_requests`, patches, …) is not published.
+// The tables that consumers copy: record tables, observations, and marts. Bookkeeping (`_requests`, patches, …) is not published.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { layoutOf, quoteName, sameKey, utcDay } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'

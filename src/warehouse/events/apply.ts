@@ -33,7 +33,7 @@ export interface Applied {
   known: number
 }
 
-/** Returns which of these event ids the warehouse already has. Reads only the events' time range, since random ids are spread over the table. */
+/** Returns which of these event ids the warehouse has. Reads only the events' time range, since random ids are spread widely. */
 async function knownIds({ writer, workspaceId }: EventContext, events: readonly IncomingEvent[]): Promise<Set<string>> {
   const times = events.map(({ createdMs }) => createdMs)
   const at = (ms: number) => `TIMESTAMPTZ '${iso(ms)}'`

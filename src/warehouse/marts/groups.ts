@@ -34,7 +34,7 @@ export function touchedGroupsOf(
   }
 }
 
-/** Calls `work` for all groups of a mart, about `slice` at once. All contacts of three million conversations exceeded the memory limit. */
+/** Calls `work` for all groups of a mart, about `slice` at once: contacts of three million conversations exceed the memory limit. */
 export async function eachGroupSlice(
   writer: Writer,
   { mart, slice }: { mart: Mart; slice: number },

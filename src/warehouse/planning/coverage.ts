@@ -25,7 +25,7 @@ export async function coverageByAgent(
   return coverage
 }
 
-/** Cuts an agent's finished windows that claim time which had not passed, in `_windows` and `_covered`, inside the caller's transaction. */
+/** Cuts an agent's finished windows in `_windows` and `_covered` to time that had passed, inside the caller's transaction. */
 async function cutWindowsOf(writer: Writer, workspaceId: string, agentId: string, certain: CertainTime): Promise<void> {
   const here = `${WHERE(workspaceId)} AND agent_id = ${quoteText(agentId)}`
   const rows = await writer.rows<{ progress: string }>(`SELECT progress FROM _windows WHERE ${here}`)

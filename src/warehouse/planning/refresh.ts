@@ -138,7 +138,7 @@ const LAST_ACTIVITY = `greatest(${['ts', 'last_message_ts', 'last_modified'].map
 /** False for a conversation that the vendor looked up but did not export, unless it has changed since. */
 const MAY_BE_EXPORTED = '(_not_exportable_since IS NULL OR coalesce(_not_exportable_since < _dirty_since, false))'
 
-/** Returns conversations active since `activeSinceMs` and not exported since `readBeforeMs`, or never completely; latest activity first. */
+/** Returns conversations active since `activeSinceMs` whose copy is incomplete or from before `readBeforeMs`, latest first. */
 export const agedIds = (
   reader: Reader,
   workspaceId: string,

@@ -1,4 +1,4 @@
-// Reads the contents of a target's schemas: tables with the types of their columns, the tables that publications have created, the watermark.
+// Reads the contents of a target's schemas: tables with their column types, tables that publications created, the watermark.
 import { quoteText } from '../../../catalog/layout.ts'
 import { martsSchema, modelsSchema, type PostgresTarget } from '../../../config/targets/postgres.ts'
 import { placeOf } from '../../../config/targets.ts'

@@ -1,4 +1,4 @@
-// Statements that create a target's tables and bring existing ones up to date. They drop or alter nothing, because users' views depend on it.
+// Statements that create or update a target's tables. They drop or alter nothing, because users' views depend on it.
 import { createHash } from 'node:crypto'
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import type { PostgresTarget } from '../../../config/targets/postgres.ts'

@@ -36,7 +36,7 @@ export const nextFile = (path: string, publicationId: string): string => `${path
 /** Matches the ending of next files and their logs, including those of killed publications. */
 const NEXT_ENDING = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.next(\.wal)?$/
 
-/** Returns the SQL that creates the file or opens it to write. With larger row groups of wide rows, a refill would exceed the memory limit. */
+/** Returns the SQL that creates or opens the file to write. With larger row groups, wide rows would exceed the memory limit. */
 export function attachNext(
   { path, compress }: Pick<SnapshotTarget, 'path' | 'compress'>,
   publicationId: string,
@@ -168,7 +168,7 @@ async function applyPackage(database: TargetDatabase, snapshot: Snapshot, conten
   expectBase(path, await readWatermark(database, path), contents.base)
   // A file system that can share blocks copies instantly.
   if (contents.kind === 'delta') await copyFile(path, next, constants.COPYFILE_FICLONE)
-  // The symbolic link now leads elsewhere; DuckDB would create an empty file. // A symbolic link has been pointed elsewhere: DuckDB would create an empty file.
+  // A symbolic link has been pointed elsewhere: DuckDB would create an empty file.
   else if (!existsSync(next)) throw changedTarget(path)
   await writeNext(database, snapshot, contents)
   await keepMode(path, next)

@@ -14,7 +14,7 @@ const LOOK_AFTER_MS = SECOND / 2
 /** Delay after which a worker that polls but has not answered is reported: even a busy one would have answered. */
 const LATE_AFTER_MS = 5 * SECOND
 
-/** gRPC codes of unanswered queries: CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (too many are buffered), FAILED_PRECONDITION (no poller). */
+/** gRPC codes of unanswered queries: CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED (full buffer), FAILED_PRECONDITION (no poller). */
 const UNANSWERED: readonly unknown[] = [1, 4, 8, 9]
 
 /** `none`: no worker polls; `silent`: a worker polled within the last 90 seconds, but does not answer. */

@@ -26,7 +26,7 @@ export async function startPublication(client: Client, queues: string, target: s
   await client.workflow.start<PublishWorkflow>('publishTarget', startOf(queues, { target, isDue: true }))
 }
 
-/** Publishes to a target and waits for the result; null if the worker's configuration lacks the target. @throws the publication's error */
+/** Publishes to a target and waits for the result; null if the worker lacks the target. @throws the publication's error */
 export async function askForPublication(
   client: Client,
   { queues, target, request }: { queues: string; target: string; request: PublicationRequest },

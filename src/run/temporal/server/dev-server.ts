@@ -162,7 +162,7 @@ async function answers(address: string, namespaces: readonly string[]): Promise<
   }
 }
 
-/** Resolves when every namespace answers. Until this server prints its address, another one started at the same moment may answer at the port. */
+/** Resolves when every namespace answers. Until the server prints its address, another new one may answer at the port. */
 async function ready(kept: ServerProcess, address: string, namespaces: readonly string[]): Promise<void> {
   const begunMs = performance.now()
   const passedMs = () => performance.now() - begunMs

@@ -1,4 +1,4 @@
-// The activities: the steps as workers run them, by role. Functions create them from the worker's resources; workflows import only types.
+// The activities: the steps as workers run them, by role, created from the worker's resources. Workflows import only types.
 import { activityInfo, Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
 import type { ExportActivities, WarehouseActivities } from '../../../../workflows/activities.ts'
