@@ -43,7 +43,7 @@ export async function indexSnapshot(
 
 /**
  * Returns statements that drop the index in PostgreSQL and create it again, with the expression that a reader's query must
- * contain. `place` is the SQL of the table. PostgreSQL refuses documents larger than a megabyte, and so the publication.
+ * contain. `place` is the SQL of the table. PostgreSQL refuses documents larger than a megabyte, so the publication then fails.
  */
 export const postgresIndex = (place: { schema: string; table: string }, language: SearchLanguage | null): string[] => {
   const name = `${SEARCHED.name}_search`

@@ -134,7 +134,7 @@ async function otherFolders({ home, workspaces }: Config): Promise<string[]> {
   return [...folders].filter(name => !rebuilt.has(name)).sort()
 }
 
-/** Refuses to lose rows, which only the warehouse of another layout has: no command of this version reads it. @throws REPLAY_LOSES_ROWS */
+/** Refuses to lose rows that only the warehouse of another layout has: no command of this version reads it. @throws REPLAY_LOSES_ROWS */
 async function expectNoOtherRows(config: Config): Promise<void> {
   const { home, workspaces } = config
   const others = await otherFolders(config)

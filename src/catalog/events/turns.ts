@@ -69,7 +69,7 @@ function withoutText(value: unknown, text: string, levels = DEEPEST): unknown {
   if (isScalar(value) || levels === 0) return value
   if (Array.isArray(value)) {
     const place = value.findIndex(part => !isUnsaid(part) && textIn(part, levels - 1))
-    // If the part that is the text itself were removed, the other parts would move.
+    // A part that is itself the text stays: removing it would move the other parts.
     const part = isScalar(value[place]) ? undefined : withoutText(value[place], text, levels - 1)
     return part === undefined || part === value[place] ? value : value.with(place, part)
   }

@@ -17,7 +17,7 @@ export const isPlainKey = (key: string): boolean => key.length <= 128 && /^(?!__
 
 /** Builds the tree of the dotted paths that inspection noted. */
 export function unknownTree(paths: Iterable<string>): UnknownTree {
-  // No prototype, because a segment may be named `constructor`.
+  // Without a prototype, because a segment may be named `constructor`.
   const root: UnknownTree = Object.create(null)
   for (const path of paths) {
     const segments = path.replaceAll(ELEMENT, `.${ELEMENT}`).split('.')

@@ -39,7 +39,7 @@ interface OfCrawlerJob {
 
 /** Usual parameters of a list whose parameters the document does not show. The vendor may refuse or ignore them. */
 interface PageQuery {
-  /** From 1. */
+  /** Page number, from 1. */
   page?: number
   /** 1 to 100. */
   limit?: number

@@ -170,7 +170,7 @@ function uncoveredRanges(agent: AgentFacts, wanted: Interval): { kind: WindowKin
 export const pollSeconds = (agents: number, requestsPerHour: number): number =>
   Math.floor((agents / Math.max(1, requestsPerHour * HEAD_SHARE)) * 3_600)
 
-/** Prices a window. Each run resets `idle`: that an earlier run left the window does not prove that empty pages never end. */
+/** Prices a window. Each run resets `idle`: empty pages of an earlier run do not prove that the window contains only empty pages. */
 function priced(
   known: WindowProgress,
   resumes: boolean,
@@ -330,7 +330,7 @@ const inReadingOrder = (a: PlannedWindow, b: PlannedWindow): number => {
   return x.kind === 'head' ? (x.fromSec ?? 0) - (y.fromSec ?? 0) : y.toSec - x.toSec
 }
 
-/** True if nothing of the agent was read. An agent that was read and has no conversations is known to have none. */
+/** True if nothing of the agent was read. An agent that was read and has no conversations counts as known. */
 const isUnknown = (agent: AgentFacts): boolean =>
   agent.density === null && agent.coverage.length === 0 && agent.open.every(({ pages }) => pages === 0)
 

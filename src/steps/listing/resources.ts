@@ -190,7 +190,7 @@ async function usableIds(
   )
 }
 
-/** Returns the ids of paths in a setting. */
+/** Returns the configured ids of request paths: `[id]`, or `[owner, id]`. */
 const configuredIds = (setting: readonly string[] | IdsByOwner): string[][] =>
   isList(setting)
     ? setting.map(id => [id])

@@ -2,7 +2,7 @@
 //
 // No MERGE and no primary key: delete and insert was the fastest at every size (an INSERT OR REPLACE with a key took 19
 // s instead of 2.5). The cost of deletes grows with the tables, so rows are deleted by number (`_record`), and only for
-// records that were stored before, of which the first load of a window has almost none.
+// records that were stored before; the first load of a window has almost none.
 
 import { tablesOf } from '../../catalog/ddl.ts'
 import { childColumns, childSelect, keyItems, mayHaveRows, recordItems } from '../../catalog/extraction.ts'

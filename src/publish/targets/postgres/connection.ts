@@ -1,6 +1,6 @@
 // Connects to a target's PostgreSQL through DuckDB's extension `postgres_scanner`. libpq reads the password from this
 // process's environment, so it appears in no SQL text, no error, and not in `duckdb_databases()`. DuckDB passes on only the
-// text of errors, so codes and hints depend on it; errors in another language than English get the general code and hint.
+// text of errors, so codes and hints depend on it; errors in languages other than English get the general code and hint.
 import { quoteText } from '../../../catalog/layout.ts'
 import { secretReader } from '../../../config/kept-secret.ts'
 import { type PostgresPlace, placeText } from '../../../config/postgres-server.ts'
