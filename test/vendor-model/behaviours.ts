@@ -321,7 +321,7 @@ const EFFECTS = {
   },
   'rate-limit-absent': { answer: ({ body }) => delete body.rateLimit },
   // Times
-  /** `value`: by how many ms `Date` is ahead; absent: there is none. */
+  /** `value`: ms by which `Date` is ahead; without it, answers have no `Date`. */
   date: {
     answer: (draft, { behaviour: { value } }) => {
       draft.dateMs = value === undefined ? null : draft.atMs + value

@@ -6,7 +6,7 @@ export interface ModelClock {
   now(): number
   /** Resolves at that true time. A sleeper of a process that has died never wakes. */
   sleepUntil(atMs: number, process: { dead: boolean }): Promise<void>
-  /** Lets time pass until `work` settles. @throws if `work` waits for something that time alone does not bring */
+  /** Lets time pass until `work` settles. @throws if `work` waits for something other than time */
   drive<T>(work: Promise<T>): Promise<T>
   /** Runs work that is not in memory, such as a query, while the clock is stopped. */
   during<T>(work: () => Promise<T>): Promise<T>

@@ -201,7 +201,7 @@ export const landMetric = (
   return landed(landing, headOf({ ...parts, notes: emptyNotes() }, sentAtMs), body)
 }
 
-/** Lands a list of voices, of providers that all answered. */
+/** Lands a list of voices from providers that all answered. */
 export const landVoices = (
   landing: Landing,
   {

@@ -1,4 +1,4 @@
-// Records that leave a window while it is read. If cursors are offsets, the next page then begins too far on (ADR 6).
+// Records that leave a window while it is read. If cursors are offsets, the next page then skips records (ADR 6).
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
