@@ -27,9 +27,7 @@ import { type Asked, scene, WORKSPACE } from './scene.ts'
 /** Number of pages of a sync that is too long for one workflow history. */
 const PAGES = rounds('HISTORY_PAGES', { usual: 0, deep: 5000 })
 const PAGE = 2
-/**
- * Number of events after which the server suggests to continue as new: about six leases. By default these are thousands of events.
- */
+/** Number of events after which the server suggests to continue as new: about six leases. The default is thousands. */
 const SUGGESTED_EVENTS = 45
 
 const CANCELLED = { cause: { name: 'CancelledFailure' } }
