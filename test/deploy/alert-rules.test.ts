@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { temporaryFolder } from '../cli/cli-process.ts'
 import { describeWithPromtool } from '../promtool.ts'
+import { isDeep } from '../tier.ts'
 import { ROOT } from './dockerfile.ts'
 
 const FILE = join(ROOT, 'deploy/alerts.yml')
@@ -193,14 +194,20 @@ await describeWithPromtool('the example alerts', promtool => {
     } = perWorkspace({ workspace: 'ws_2' })
     for (const one of cases.filter(({ name }) => name === 'ConvohouseWorkspaceAbsent'))
       Object.assign(one.firing, missing)
-    expect(await run(cases)).toEqual(PASSED)
+    const firing: Case['firing'] = {}
+    for (const [alert, labels] of cases.flatMap(one => Object.entries(one.firing)))
+      firing[alert] = [...new Set([...(firing[alert] ?? []), ...labels])]
+    const changes = Object.fromEntries(TRIGGERS.map(([, metric, values]) => [metric, values]))
+    const all = { name: 'all', series: { ...HEALTHY, ...changes }, firing }
+    expect(await run(isDeep ? cases : [all])).toEqual(PASSED)
   })
 
   it('fire if the series that they use is absent', async () => {
-    const cases = Object.entries(ABSENT).map(([alert, { metric, labels }]) => ({
-      name: `${metric} is absent`,
-      series: without(metric),
-      firing: { [alert]: [labels] },
+    const absent = Object.entries(ABSENT)
+    const cases = (isDeep ? absent.map(one => [one]) : [absent]).map(some => ({
+      name: `${some.map(([, { metric }]) => metric)} absent`,
+      series: without(...some.map(([, { metric }]) => metric)),
+      firing: Object.fromEntries(some.map(([alert, { labels }]) => [alert, [labels]])),
     }))
     expect(await run(cases)).toEqual(PASSED)
   })

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Running, start } from '../cli/cli-process.ts'
 import { scene, TOKEN, WORKSPACE } from '../contract/scene.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
 import { ownServices, readCompose, type Service } from './compose-file.ts'
 import { healthCheckOf, ROOT, readStages, wordsOf } from './dockerfile.ts'
@@ -89,7 +90,7 @@ describeWithTemporal('the services of the compose file', ({ env: temporal }) => 
     await until(() => isHealthy(place), { everyMs: 1_500 })
   }
 
-  it('become healthy when they take tasks, create schedules, and shut down in time', async () => {
+  it.runIf(isDeep)('become healthy when they take tasks, create schedules, and shut down in time', async () => {
     const root = await mounted()
     const warehouse = await run('warehouse', root)
     expect(await isHealthy(warehouse.place)).toBe(false)

@@ -19,7 +19,7 @@ const usageOf = async ({ sandbox }: FaultScene) => {
 describe('a clock that is set by a day between runs', () => {
   it('causes no request twice, no wait of a day, and no overage', async () => {
     const scene = await faultScene({
-      sandbox: { conversations: 200, quotaSessions: 200, historyDays: 2_000 },
+      sandbox: { conversations: 100, quotaSessions: 100, historyDays: 2_000 },
       workspace: { pageSize: 10 },
     })
     const exported: number[] = []

@@ -8,6 +8,7 @@ import type { SnapshotTarget } from '../../src/config/targets/snapshot.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
 import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { beginEpoch } from '../../src/warehouse/changes/log-changes.ts'
+import { isDeep } from '../tier.ts'
 import { landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
 import { newTarget, publishTo, rowsIn } from './published.ts'
@@ -125,7 +126,7 @@ describe('a publication', () => {
     )
   })
 
-  it('follows a symbolic link, which stays, also before there is a file', async () => {
+  it.runIf(isDeep)('follows a symbolic link, which stays, also before there is a file', async () => {
     const [target, disk] = [newTarget(app.home), join(app.home, 'disk')]
     await symlink('disk/bi.duckdb', target.path)
     expect(await publishTo(app, target)).toMatchObject({ kind: 'refill' })
