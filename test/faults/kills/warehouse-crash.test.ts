@@ -161,7 +161,7 @@ describe('the process that holds the warehouse', () => {
     await expectNothingLost(scene, new Set())
   })
 
-  it('does not outlive its parent, even one that is killed while it is starting', async () => {
+  it.runIf(isDeep)('does not outlive its parent, even one that is killed while it is starting', async () => {
     const scene = await startScene({}, ['sync', '--watch', '1h', '--yes'])
     const holder = await scene.holder()
     scene.running.process.kill('SIGKILL')
