@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { temporaryFolder } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
+import { isDeep } from '../tier.ts'
 
 describeWithTemporal('a profile in a file', ({ place }) => {
   it('gives the address of Temporal', async () => {
@@ -23,6 +24,7 @@ describeWithTemporal('a profile in a file', ({ place }) => {
     expect(JSON.parse(other.stdout)).toMatchObject({ schedule: null })
     const roles = await inProcess(['worker', '--role', 'both'], { cwd: folder, env })
     expect(roles.code).toBe(2)
+    if (!isDeep) return
     // No server listens on this port.
     const unreachable = await inProcess(['worker'], { cwd: folder, env: { ...env, TEMPORAL_ADDRESS: '127.0.0.1:9' } })
     expect([unreachable.code, unreachable.stderr]).toEqual([5, expect.stringContaining('error TEMPORAL_UNREACHABLE')])

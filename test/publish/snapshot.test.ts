@@ -101,6 +101,7 @@ describe('a snapshot', () => {
     const { target } = first
     await writer.transaction(() => beginEpoch(writer))
     expect(await publishTo(app, target)).toMatchObject({ kind: 'refill', reason: 'other epoch' })
+    if (!isDeep) return
     await writer.run('DELETE FROM _publications')
     expect(await publishTo(app, target)).toMatchObject({ kind: 'refill', reason: 'unknown publication' })
     expect(await publishTo(app, target, { verify: true })).toMatchObject({ kind: 'current' })

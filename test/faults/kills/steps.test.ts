@@ -237,7 +237,7 @@ describe.each([compaction, expiry, eventExpiry, merge, draining])(
           ? Array.from({ length: steps }, (_, at) => Array(at + 1).fill(CHANGE))
           : steps.map(step => [step])
       const tried = points.filter((_, index) => isDeep || !usual || usual.includes(index + 1))
-      for (const each of [...tried, null]) {
+      for (const each of isDeep || typeof steps === 'number' ? [...tried, null] : tried) {
         const copy = await copyOf(home)
         const step = each && (typeof steps === 'number' ? each.length : steps.indexOf(each[0]!) + 1)
         const { code, stderr } = await runKilled(runs, { home: copy, points: each ?? [] })
