@@ -59,9 +59,10 @@ describe.skipIf(noDisk)('a full disk', () => {
     if (isDeep) await expectFull(scene, home, { but: 8_192, at: 'warehouse.duckdb' })
     await expectFull(scene, landing, { but: 1_000_000, at: landing })
     expect(await count(scene)).toBe(0)
-    await expectFull(scene, leaseLog, { but: 8_192, at: leaseLog })
-    const counts = [await count(scene)]
+    const counts: number[] = []
     if (isDeep) {
+      await expectFull(scene, leaseLog, { but: 8_192, at: leaseLog })
+      counts.push(await count(scene))
       // Leaves enough inodes for the disk reserve and some pages; each page needs one inode, and briefly two.
       await disk.exhaust(landing, 38)
       expectError(scene, await sync(scene), NO_INODES)
