@@ -94,7 +94,7 @@ describe('an event', () => {
   it.each<Partial<SandboxOptions>>([
     {},
     { ts: 'activity' },
-    { hostile: { 'wrong-types': 0.3, 'odd-id': 0.2, 'nul-text': 0.2, 'ts-missing': 0.2 } },
+    { hostile: { 'wrong-types': 0.3, 'odd-id': 0.2, 'odd-text': 0.2, 'ts-missing': 0.2 } },
   ])('follows an earlier export to the fields of a later one: %o', given => {
     const some = createWorld({ ...options, ...given, conversations: 60 })
     const [fromMs, toMs] = [START_MS + DAY, START_MS + 4 * DAY]

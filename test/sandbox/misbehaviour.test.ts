@@ -201,18 +201,12 @@ describe('hostile records', () => {
 
   it.each<[HostileName, RegExp]>([
     ['wrong-types', /^\{/],
-    ['huge-numbers', /"messagesNum":12345678901234567890,.*"hotScore":1e400/],
-    ['sql-text', /DROP SCHEMA/],
-    ['nul-text', /"before\\u0000after"/],
-    ['lone-surrogates', /"half \\ud83d of a face"/],
+    ['odd-text', /DROP SCHEMA/],
     ['unknown-fields', /"futureField":\d+/],
-    ['case-keys', /"USERNAME":/],
-    ['duplicate-keys', /"nodesInfo":\{"currentNode":"first","currentNode":"last"\}/],
     ['deep-nesting', /"futureDepth":\[{500}1\]{500}/],
     ['ts-nonsense', /"ts":("soon"|-1|100000000000000000000|true|\[\]|\{\})/],
     ['ts-missing', /^(?!.*"ts":)/],
-    ['unicode-id', /"ID":"対話/],
-    ['odd-id', /"ID":"it's \\"odd\\"/],
+    ['odd-id', /"ID":"対話-é-🔥 it's \\"odd\\"/],
     ['comma-id', /"ID":"first,/],
     ['no-id', /^(?!.*"ID":")/],
     ['no-object', /^(null|42|"a record"|\[\]|true)$/],
@@ -225,7 +219,7 @@ describe('hostile records', () => {
 
   it('are of every kind above, or huge', () => {
     expect(rendered({ 'huge-record': { rate: 1, param: 300_000 } })[0]!.length).toBeGreaterThan(300_000)
-    expect(HOSTILE_NAMES).toHaveLength(17)
+    expect(HOSTILE_NAMES).toHaveLength(11)
   })
 
   it('are exported as the truth says, byte for byte each time, and can be selected by id, but for commas', async () => {

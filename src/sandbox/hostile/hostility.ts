@@ -19,31 +19,6 @@ export interface Hostility {
 /** Share of conversations with each kind of hostile record. */
 export type HostileRates = Partial<Record<HostileName, Rate>>
 
-type Mutation = (piece: Piece, draw: Draw, param: number) => void
-
-/** The mutations by name, except those of IDs and `no-object`, which `mutate` itself handles. */
-const MUTATIONS: Partial<Record<HostileName, Mutation>> = {
-  'wrong-types': wrongTypes,
-  'huge-numbers': hugeNumbers,
-  'sql-text': sqlText,
-  'nul-text': nulText,
-  'lone-surrogates': loneSurrogates,
-  'unknown-fields': unknownFields,
-  'case-keys': caseKeys,
-  'duplicate-keys': duplicateKeys,
-  'deep-nesting': deepNesting,
-  'ts-nonsense': ({ record }, draw) => {
-    record.ts = draw.pick<unknown>(['soon', -1, 1e20, true, [], {}])
-  },
-  'ts-missing': ({ record }) => {
-    delete record.ts
-  },
-  'huge-record': hugeRecord,
-  'no-id': ({ record }, draw) => {
-    record.ID = draw.pick<unknown>([undefined, null, []])
-  },
-}
-
 const NO_OBJECTS = ['null', '42', '"a record"', '[]', 'true'] as const
 
 /** Creates the hostility. The rates must be valid; `options.ts` checks them. */
@@ -76,14 +51,13 @@ export function createHostility({ seed, hostile }: { seed: number; hostile: Host
       if (names.length === 0) return text
       const instead = drawIf(index, 'no-object')
       if (instead !== undefined) return instead.pick(NO_OBJECTS)
-      const piece = open(text)
-      piece.record.ID = named(index)
+      const record = { ...(JSON.parse(text) as Fields), ID: named(index) }
       for (const name of names) {
         const draw = drawIf(index, name)
         if (draw !== undefined)
-          MUTATIONS[name]?.(piece, draw, paramOf(hostile[name]!) ?? HOSTILE[name].param?.default ?? 0)
+          MUTATIONS[name]?.(record, draw, paramOf(hostile[name]!) ?? HOSTILE[name].param?.default ?? 0)
       }
-      return close(piece)
+      return JSON.stringify(record)
     },
   }
 }
@@ -91,8 +65,7 @@ export function createHostility({ seed, hostile }: { seed: number; hostile: Host
 // Hostile IDs wrap the plain one, so that lookups need no table of IDs.
 
 const AROUND = {
-  'unicode-id': ['対話-é-🔥-', '-ñandú'],
-  'odd-id': [`it's "odd"/\\ %25 & #1?=+;\n`, '/../<b>'],
+  'odd-id': [`対話-é-🔥 it's "odd"/\\ %25 & #1?=+;\n`, '/../<b>'],
   'comma-id': ['first,', ',last'],
 } as const satisfies Partial<Record<HostileName, readonly [string, string]>>
 
@@ -111,19 +84,44 @@ function plainId(text: string): string {
   return around === undefined ? text : text.slice(around[0].length, text.length - around[1].length)
 }
 
-// Every kind of hostile record, and its effect: odd values, field names and nesting.
+type Fields = Record<string, unknown>
+
+type Mutation = (record: Fields, draw: Draw, param: number) => void
+
+/** The mutations by name, except those of IDs and `no-object`, which `mutate` itself handles. */
+const MUTATIONS: Partial<Record<HostileName, Mutation>> = {
+  'wrong-types': wrongTypes,
+  'odd-text': oddText,
+  'unknown-fields': unknownFields,
+  'deep-nesting': (record, _, depth) => {
+    record.capturedVariables = nested(depth, inner => ({ a: inner }))
+    record.futureDepth = nested(depth, inner => [inner])
+  },
+  'ts-nonsense': (record, draw) => {
+    record.ts = draw.pick<unknown>(['soon', -1, 1e20, true, [], {}])
+  },
+  'ts-missing': record => {
+    delete record.ts
+  },
+  'huge-record': (record, _, bytes) => {
+    record.notes = 'A long story. '.repeat(Math.ceil(bytes / 14)).slice(0, bytes)
+  },
+  'no-id': (record, draw) => {
+    record.ID = draw.pick<unknown>([undefined, null, []])
+  },
+}
 
 /** Fields that `wrongTypes` leaves alone: `no-id` and the `ts-` mutations change them. */
 const KEPT = new Set(['ID', 'ts'])
 const WRONG_FIELDS = 4
 
-function wrongTypes({ record }: Piece, draw: Draw): void {
+function wrongTypes(record: Fields, draw: Draw): void {
   for (let field = 0; field < WRONG_FIELDS; field++) {
     const name = draw.pick(Object.keys(record).filter(key => !KEPT.has(key) && record[key] !== null))
     const value = record[name]
     if (isObject(value) && Object.keys(value).length > 0 && draw.chance(0.7)) {
-      const nested = draw.pick(Object.keys(value))
-      value[nested] = ofAnotherType(value[nested], draw)
+      const inside = draw.pick(Object.keys(value))
+      value[inside] = ofAnotherType(value[inside], draw)
     } else record[name] = ofAnotherType(value, draw)
   }
 }
@@ -141,97 +139,29 @@ function ofAnotherType(value: unknown, draw: Draw): unknown {
   }
 }
 
-function hugeNumbers(piece: Piece): void {
-  setText(piece, 'messagesNum', '12345678901234567890')
-  setText(piece, 'value', '-1.7976931348623157e308')
-  setText(piece, 'leadScore', '0.1000000000000000055511151231257827021181583404541015625')
-  setText(piece, 'hotScore', '1e400')
-}
-
-function sqlText({ record }: Piece): void {
+function oddText(record: Fields): void {
   record.userName = "Robert'); DROP TABLE conversations; --"
-  record.notes = `" OR 1=1; ATTACH 'stolen.db' AS stolen; /* $$ \\ */ SELECT '`
-  record.tags = ["'; DELETE FROM conversations; --", '{{notes}}']
+  record.notes = `" OR 1=1; ATTACH 'stolen.db' AS stolen; /* $$ \\ */ SELECT '\u0000`
+  record.tags = ["'; DELETE FROM conversations; --", '{{notes}}', 'a\u0000b']
   record["'); DROP SCHEMA main; --"] = 1
 }
 
-function nulText({ record }: Piece): void {
-  record.userName = 'before\u0000after'
-  record.notes = '\u0000'
-  record.tags = ['\u0000', 'a\u0000b']
-  record['nul\u0000name'] = 'x'
-}
-
-/** `JSON.stringify` escapes a lone surrogate, so the bytes are still UTF-8. */
-function loneSurrogates({ record }: Piece): void {
-  record.userName = 'half \ud83d of a face'
-  record.notes = '\udc00\ud800'
-  record.tags = ['\ud83d']
-  record['half\ud83dname'] = 'x'
-}
-
-function hugeRecord({ record }: Piece, _: Draw, bytes: number): void {
-  record.notes = 'A long story. '.repeat(Math.ceil(bytes / 14)).slice(0, bytes)
-}
-
-function unknownFields({ record }: Piece, draw: Draw): void {
+function unknownFields(record: Fields, draw: Draw): void {
   record.futureField = draw.int(1, 1_000)
   record['future.field'] = { nested: [null, { deeper: true }] }
   record['Zukünftiges Feld 🚀'] = 'später'
   record[''] = 'a field without a name'
-  record.select = 'a word of SQL'
+  record.USERNAME = 'a field that differs from another one by case'
   for (const value of Object.values(record)) if (isObject(value)) value.futureField = [1, 'two', null]
 }
 
-function caseKeys({ record }: Piece): void {
-  record.USERNAME = 'another name'
-  record.usernaMe = 3
-  record.Notes = null
-  record.id = 'not the ID'
-  record.TS = 1
-  record.tokenusage = { CumulativeUsd: 1 }
+function nested(depth: number, around: (inner: unknown) => unknown): unknown {
+  let value: unknown = 1
+  for (let level = 0; level < depth; level++) value = around(value)
+  return value
 }
 
-function duplicateKeys(piece: Piece): void {
-  piece.record.summary = 'the first'
-  piece.members.push('"summary":"the last"')
-  setText(piece, 'nodesInfo', '{"currentNode":"first","currentNode":"last"}')
-  setText(piece, 'csat', '{"satisfaction10":1,"satisfaction10":"one","satisfaction10":9}')
-}
-
-/** Puts deeply nested values into a free-form field and into an undocumented one. */
-function deepNesting(piece: Piece, _: Draw, depth: number): void {
-  setText(piece, 'capturedVariables', nest(depth, '{"a":', '}'))
-  setText(piece, 'futureDepth', nest(depth, '[', ']'))
-}
-
-const nest = (depth: number, begin: string, end: string): string => `${begin.repeat(depth)}1${end.repeat(depth)}`
-
-// A record during mutation: JSON values, and members that only JSON text can express.
-
-interface Piece {
-  record: Record<string, unknown>
-  /** Members (`"key":value`) as JSON text, appended after the others. */
-  members: string[]
-}
-
-function open(text: string): Piece {
-  return { record: JSON.parse(text) as Record<string, unknown>, members: [] }
-}
-
-function close({ record, members }: Piece): string {
-  const text = JSON.stringify(record)
-  if (members.length === 0) return text
-  return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${members.join(',')}}`
-}
-
-/** Sets the field to raw JSON text. */
-function setText({ record, members }: Piece, field: string, json: string): void {
-  delete record[field]
-  members.push(`${JSON.stringify(field)}:${json}`)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -249,13 +179,8 @@ const MIB = 1_048_576
 
 const TABLE = {
   'wrong-types': { help: 'four fields, some nested, of another type than documented' },
-  'huge-numbers': { help: 'numbers beyond 2^53, near the limit of doubles, and beyond it (1e400)' },
-  'sql-text': { help: 'SQL in texts, a tag and a field name' },
-  'nul-text': { help: 'NUL (\\u0000) in texts and a field name' },
-  'lone-surrogates': { help: 'lone surrogates (\\ud83d) in texts and a field name' },
+  'odd-text': { help: 'SQL and NUL (\\u0000) in texts and tags; SQL as a field name' },
   'unknown-fields': { help: 'undocumented fields with odd names, top-level and nested' },
-  'case-keys': { help: 'fields whose names differ from documented ones only by case' },
-  'duplicate-keys': { help: 'duplicate fields, top-level and nested; the last one counts' },
   'deep-nesting': {
     help: 'objects and arrays nested PARAM (500) deep',
     param: { unit: 'count', default: 500, min: 1, max: 2_000 },
@@ -264,8 +189,7 @@ const TABLE = {
     help: 'a `ts` that is not a time: a word, a negative number, an array, …; ordered by the true `ts`',
   },
   'ts-missing': { help: 'no `ts`; ordered by the true one' },
-  'unicode-id': { help: 'an `ID` beyond ASCII' },
-  'odd-id': { help: 'an `ID` with quotes, slashes, spaces, %, &, #, and a line break' },
+  'odd-id': { help: 'an `ID` beyond ASCII, with quotes, slashes, spaces, %, &, #, and a line break' },
   'comma-id': { help: 'an `ID` with a comma: it cannot be selected by id' },
   'huge-record': {
     help: 'a record of PARAM bytes (20 MiB)',
