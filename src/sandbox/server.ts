@@ -79,7 +79,7 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
 }
 
 function createService(options: ResolvedOptions): SandboxService {
-  const state = new WrittenState(options.workspaceId)
+  const state = new WrittenState()
   const world = createWorld(options)
   const clock = new SandboxClock(options)
   const hour = new RateLimit(options)

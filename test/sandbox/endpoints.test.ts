@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest'
 import { ROUTES } from '../../src/sandbox/routes/router.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { PROVIDERS, type Voice } from '../../src/sandbox/world/voices.ts'
 import {
   type Answered,
   ask,
@@ -116,30 +115,6 @@ describe('tools and variables', () => {
   const path = (resource: string, agent = 0) => `/v3/agents/${sandbox().world.agentIds()[agent]}/${resource}`
   const list = async (resource: string) => (await ask<{ data: object[] }>(sandbox(), 'GET', path(resource))).body.data
 
-  it('are kept as sent', async () => {
-    const field = { key: 'order', in: 'query', value: 'a', defaultValue: 'b', required: true, isGlobal: true }
-    const tool = {
-      ...{
-        name: 'Ship',
-        description: 'Sends it',
-        method: 'GET',
-        serverUrl: 'https://shop.example.com',
-        disabled: true,
-      },
-      ...{ serverUrlSecret: 's3cret', variablesIds: ['var_order'], toolsSettings: { nested: [{ a: null }] } },
-      ...{ fields: [{ ...field, id: 'fld_9', type: 'string' }], channels: ['whatsapp'] },
-    }
-    const variable = { ...field, key: 'tier', value: { a: [1] }, isEnv: true }
-    for (const [resource, body, sent] of [
-      ['tools', { tool }, tool],
-      ['variables', { variable }, variable],
-    ] as const) {
-      const { body: answer } = await ask<{ data: object }>(sandbox(), 'POST', path(resource), body)
-      expect(answer.data).toMatchObject(sent)
-      expect((await list(resource)).at(-1)).toEqual(answer.data)
-    }
-  })
-
   it('need a name and a description, or a key that the agent does not have; a refusal changes nothing', async () => {
     const before = [await list('tools'), await list('variables')]
     for (const tool of [{ name: 'a' }, { description: 'b' }, { name: '', description: '' }])
@@ -192,27 +167,6 @@ describe('custom metrics', () => {
   })
 })
 
-describe('the audit log', () => {
-  it('is paged to older entries, and has each write', async () => {
-    const sandbox = await open({ conversations: 9 })
-    const path = `/v3/agents/${firstAgent(sandbox)}`
-    type Page = { entries: { ts: number; field: string; newValue: string }[]; nextCursorTs: number | null }
-    const page = async (query: string) => (await ask<Page>(sandbox, 'GET', `${path}/audit-log?${query}`)).body
-    await ask(sandbox, 'POST', `${path}/variables`, { variable: { key: 'plan', value: 'gold' } })
-    const seen: number[] = []
-    let query = 'limit=30'
-    for (let pages = 0; pages < 30; pages++) {
-      const { entries, nextCursorTs } = await page(query)
-      seen.push(...entries.map(({ ts }) => ts))
-      if (pages === 0) expect(entries.map(({ newValue }) => newValue)).toContain('gold')
-      if (nextCursorTs === null) break
-      query = `limit=30&cursorTs=${nextCursorTs}`
-    }
-    expect(seen).toEqual(seen.toSorted((a, b) => b - a))
-    expect(seen.length).toBeGreaterThan(200)
-  })
-})
-
 describe('the workspace', () => {
   it('changes by the given fields only, and not if the username is taken', async () => {
     const sandbox = await open({ conversations: 9 })
@@ -225,33 +179,6 @@ describe('the workspace', () => {
     expectRefused(await patch(taken), 409)
     const after = (await patch({ workspaceEmails: [] })).body.data
     expect(after).toEqual({ ...before, workspaceName: 'Nørth', workspaceEmails: [] })
-  })
-})
-
-describe('voices', () => {
-  const sandbox = shared({ conversations: 9 })
-  type Answer = { total: number; providersQueried: string[]; providersFailed: object[]; voices: Voice[] }
-  const voices = async (query: string) => (await ask<Answer>(sandbox(), 'GET', `/v3/voices?${query}`)).body
-  const values = async (query: string, of: (voice: Voice) => unknown) =>
-    [...new Set((await voices(`limit=500&${query}`)).voices.map(of))].sort()
-
-  it.each([
-    ['language=en', 'language', ['en-AU', 'en-GB', 'en-IN', 'en-US']],
-    ['language=English', 'language', ['en-AU', 'en-GB', 'en-IN', 'en-US']],
-    ['language=xx', 'language', []],
-    ['gender=F', 'gender', ['female']],
-    ['gender=Masculine', 'gender', ['male']],
-    ['accent=AUSTR', 'accent', ['Australian', 'Austrian']],
-  ] as const)('are filtered by %s', async (query, filter, expected) => {
-    expect(await values(query, ({ filters }) => filters[filter])).toEqual(expected)
-  })
-
-  it('of a provider that fails are missing, and it is named', async () => {
-    sandbox().conditions.set({ failedProviders: ['azure'] })
-    const providersFailed = [{ provider: 'azure', error: expect.any(String) }]
-    expect(await voices('limit=1')).toMatchObject({ providersQueried: PROVIDERS, providersFailed })
-    expect(await values('', ({ provider }) => provider)).not.toContain('azure')
-    sandbox().conditions.set({ failedProviders: [] })
   })
 })
 
@@ -290,44 +217,5 @@ describe('an organization', () => {
     expect(receiver.received.filter(({ organisationId }) => organisationId === 'org_beta')).toMatchObject([
       { event: 'organisation_deleted', operation: 'deleted' },
     ])
-  })
-
-  it('has teams, listed in pages', async () => {
-    const sandbox = await open({ conversations: 3 })
-    type Teams = { teams: { ID: string }[]; total: number; hasMore: boolean }
-    const page = async (number: number) =>
-      (await ask<Teams>(sandbox, 'GET', `/v3/orgs/org_alpha/teams?limit=1&page=${number}`)).body
-    const pages = [await page(1), await page(2), await page(3)]
-    expect(pages.map(({ teams, total, hasMore }) => [teams.map(({ ID }) => ID), total, hasMore])).toEqual([
-      [['team_01'], 2, true],
-      [['team_02'], 2, false],
-      [[], 2, false],
-    ])
-  })
-})
-
-describe('the agent search', () => {
-  it('finds, orders and pages agents, and names the starred ones', async () => {
-    const sandbox = await open({ conversations: 3, agents: 7 })
-    type Found = Record<'agents' | 'starredAgents', { ID: string; title: string; starred: boolean }[]> & {
-      total: number
-    }
-    const search = async (query: string) => (await ask<Found>(sandbox, 'GET', `/v3/agents/search?${query}`)).body
-    const pages = [
-      await search('limit=5&page=1&sortBy=alphabetical'),
-      await search('limit=5&page=2&sortBy=alphabetical'),
-    ]
-    const found = pages.flatMap(({ agents }) => agents)
-    expect(found.map(({ ID }) => ID).sort()).toEqual(sandbox.world.agentIds().toSorted())
-    expect(found.map(({ title }) => title)).toEqual(
-      found.map(({ title }) => title).sort((a, b) => a.localeCompare(b, 'en')),
-    )
-    expect(pages[1]!.starredAgents.map(({ ID }) => ID).sort()).toEqual(
-      found
-        .filter(({ starred }) => starred)
-        .map(({ ID }) => ID)
-        .sort(),
-    )
-    expect((await search('search=FRONT')).agents.map(({ title }) => title)).toEqual(['Front desk', 'Front desk 7'])
   })
 })

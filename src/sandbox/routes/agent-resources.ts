@@ -2,7 +2,6 @@
 
 import { z } from 'zod'
 import { SECOND } from '../../core/time.ts'
-import { agentEvent } from '../events/workspace-events.ts'
 import type { Readings } from '../readings.ts'
 import type { AgentRecord } from '../world/agents/agent-record.ts'
 import { type AuditEntry, generatedEntries } from '../world/agents/audit-log.ts'
@@ -19,7 +18,6 @@ import {
 } from '../world/agents/resources.ts'
 import { CANARY } from '../world/agents/secret-bearing.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
-import type { Write } from '../written-state.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { readBody, readQuery } from './input.ts'
 import type { Route, RouteRequest, SandboxService } from './route.ts'
@@ -42,15 +40,6 @@ export function ofAgent(handler: Handler): Route['answer'] {
     const createdMs = record.createdAtUNIX * 1_000
     return handler(service, { seed, agent, agentId, workspaceId, createdMs, record }, request)
   }
-}
-
-/**
- * Adds a write to the agent's audit log and posts `agent_updated`, unless it changes nothing. This is our reading,
- * since section 6.3 has no event for tools, variables or metrics.
- */
-function reportWrite(service: SandboxService, { record }: FoundAgent, write: Write, nowMs: number): void {
-  if (!service.state.audit(record.ID, write, nowMs)) return
-  service.webhooks.announce(agentEvent(record, 'updated', nowMs))
 }
 
 // GET and POST /v3/agents/{agentId}/tools and /variables (API document, sections 2.1, 2.2 and 4.1 to 4.4).
@@ -107,7 +96,6 @@ export function createTool(service: SandboxService, agent: FoundAgent, { body, n
   const { fields = [], ...sent } = read.value.tool as Omit<Tool, 'fields'> & { fields?: Tool['fields'] }
   const tool = toolRecord({ ...sent, id, fields, atMs: nowMs }, agent)
   state.agent(agent.agentId).tools.push(tool)
-  reportWrite(service, agent, { path: `tools[${id}]`, before: undefined, after: tool }, nowMs)
   return jsonAnswer({ success: true, message: 'Tool created successfully', data: tool })
 }
 
@@ -138,7 +126,6 @@ export function createVariable(service: SandboxService, agent: FoundAgent, { bod
   const type = value === undefined || value === null ? 'string' : typeof value
   const variable = { id, ...VARIABLE_DEFAULTS, ...sent, type, agentId, userId }
   state.agent(agentId).variables.push(variable)
-  reportWrite(service, agent, { path: `variables[${id}]`, before: undefined, after: variable }, nowMs)
   return jsonAnswer({ success: true, message: 'Variable created successfully', data: variable })
 }
 
@@ -188,7 +175,6 @@ export function updateMetric(service: SandboxService, agent: FoundAgent, { ids, 
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined))
   const metric: Metric = { ...before, ...given, updatedAtUNIX: Math.floor(nowMs / SECOND) }
   service.state.agent(agent.agentId).metrics.set(metric.id, metric)
-  reportWrite(service, agent, { path: `customMetrics[${metric.id}]`, before, after: metric }, nowMs)
   return jsonAnswer({ success: true, message: 'Metric updated successfully', metric: shown(metric) })
 }
 
@@ -218,19 +204,14 @@ function nextCursor(readings: Readings, lastTs: number, hasMore: boolean): { nex
   return readings['last-audit-cursor'] === 'null' ? { nextCursorTs: null } : {}
 }
 
-/** Returns all entries until now, oldest first: the generated ones, and those of callers' writes. */
-function entriesOf({ options, world, state }: SandboxService, agent: FoundAgent, nowMs: number): AuditEntry[] {
-  const { agentId, record, createdMs } = agent
+/** Returns all entries, oldest first. */
+function entriesOf({ options }: SandboxService, agent: FoundAgent, nowMs: number): AuditEntry[] {
   const secret = agentVariables(agent, nowMs).filter(({ value }) => String(value).includes(CANARY))
-  const generated = generatedEntries({
+  return generatedEntries({
     seed: agent.seed,
     agent: agent.agent,
-    record,
+    record: agent.record,
     variables: Object.fromEntries(secret.map(({ id, value }) => [`variables[${id}].value`, value])),
     startMs: options.startMs,
-    renamedMs: world.agentChanges(agentId, createdMs, nowMs),
-    titleAt: ms => world.agent(agentId, ms)!.title,
-    nowMs,
   })
-  return [...generated, ...state.agent(agentId).entries].sort((a, b) => a.ts - b.ts)
 }

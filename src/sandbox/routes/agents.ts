@@ -49,12 +49,9 @@ export function searchAgents(service: SandboxService, { params, nowMs }: RouteRe
 }
 
 /** Returns existing agents whose ID, title or description contains the text. */
-function matching({ world, conditions, state }: SandboxService, search: string, nowMs: number): AgentRecord[] {
+function matching({ world, conditions }: SandboxService, search: string, nowMs: number): AgentRecord[] {
   const needle = search.toLowerCase()
   const existing = world.agentIds().filter(id => !conditions.isGone(id))
-  const agents = existing.map(id => {
-    const agent = world.agent(id, nowMs)!
-    return { ...agent, lastModified: Math.max(agent.lastModified, state.agent(id).changedMs) }
-  })
+  const agents = existing.map(id => world.agent(id, nowMs)!)
   return agents.filter(({ ID, title, description }) => `${ID}\n${title}\n${description}`.toLowerCase().includes(needle))
 }

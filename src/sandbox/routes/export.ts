@@ -4,7 +4,6 @@ import { misreport, type Reported, refusedBy, spoilPage } from '../faults/effect
 import type { ChosenFault, FaultPlan } from '../faults/faults.ts'
 import type { RateLimit } from '../limits/limits.ts'
 import type { Readings } from '../readings.ts'
-import { EXPORT_FIELDS } from '../world/conversation/record.ts'
 import { type Answer, fault, rawJson } from './answer.ts'
 import { type ExportPage, paginatedPage, selectedPage } from './export-page.ts'
 import { type ExportQuery, parseExportQuery } from './export-query.ts'
@@ -111,10 +110,11 @@ function envelopeTail(readings: Readings, { query, page, reported: { usage, rate
   }
 }
 
-/** Renders CSV (RFC 4180) with a header, CRLF and nested values as JSON. Every page has all columns; missing values are empty. */
+/** Renders CSV (RFC 4180) with a header, CRLF and nested values as JSON. */
 function renderCsv(records: readonly Record<string, unknown>[]): string {
-  const rows = records.map(record => EXPORT_FIELDS.map(field => cell(record[field])))
-  return [EXPORT_FIELDS, ...rows].map(row => `${row.join(',')}\r\n`).join('')
+  const fields = [...new Set(records.flatMap(Object.keys))]
+  const rows = records.map(record => fields.map(field => cell(record[field])))
+  return [fields, ...rows].map(row => `${row.join(',')}\r\n`).join('')
 }
 
 function cell(value: unknown): string {

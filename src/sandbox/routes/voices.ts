@@ -61,8 +61,6 @@ function failure(provider: Provider) {
   return { provider, error: errors[PROVIDERS.indexOf(provider) % errors.length]! }
 }
 
-const LANGUAGE_NAMES = new Intl.DisplayNames('en', { type: 'language' })
-
 interface Filters {
   language: string | undefined
   gender: string | undefined
@@ -73,10 +71,5 @@ function isMatch({ filters }: Voice, { language, gender, accent }: Filters): boo
   // Compares the first letter, since `m`, `male` and `masculine` are the same.
   if (gender !== undefined && filters.gender?.[0] !== gender[0]!.toLowerCase()) return false
   if (accent !== undefined && !filters.accent?.toLowerCase().includes(accent.toLowerCase())) return false
-  return language === undefined || speaks(filters.language ?? '', language.toLowerCase())
-}
-
-/** True if a tag begins with the requested code or tag, or has the requested English name. */
-function speaks(tag: string, wanted: string): boolean {
-  return tag.toLowerCase().startsWith(wanted) || LANGUAGE_NAMES.of(tag.split('-')[0]!)?.toLowerCase() === wanted
+  return language === undefined || filters.language?.toLowerCase().startsWith(language.toLowerCase()) === true
 }

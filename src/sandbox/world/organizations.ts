@@ -50,11 +50,9 @@ const PEOPLE = ['Noa Berg', 'Çağla Öz', '山田 太郎', "Siobhan O'Hara", 'A
 
 /** Returns the changes of organizations and clients in a time range, unordered. */
 export function organizationChanges(seed: number, afterMs: number, untilMs: number): OrganizationChange[] {
-  const changes: OrganizationChange[] = []
-  const first = Math.floor((afterMs - LONGEST_MS) / INTERVAL_MS)
-  for (let interval = first; interval * INTERVAL_MS <= untilMs; interval++)
-    changes.push(...changesOf(organizationOf(seed, interval)).filter(({ ms }) => ms > afterMs && ms <= untilMs))
-  return changes
+  return temporaryOrganizations(seed, afterMs - LONGEST_MS, untilMs)
+    .flatMap(changesOf)
+    .filter(({ ms }) => ms > afterMs && ms <= untilMs)
 }
 
 function changesOf(organization: Organization): OrganizationChange[] {
@@ -66,32 +64,36 @@ function changesOf(organization: Organization): OrganizationChange[] {
   })
 }
 
-/** Draws the organization of that interval, counted from the epoch. */
+/** Returns the organizations of all intervals that overlap the range. */
+function temporaryOrganizations(seed: number, fromMs: number, untilMs: number): Organization[] {
+  const first = Math.floor(fromMs / INTERVAL_MS)
+  const count = Math.max(0, Math.floor(untilMs / INTERVAL_MS) - first + 1)
+  return Array.from({ length: count }, (_, place) => organizationOf(seed, first + place))
+}
+
+/** Draws the organization of that interval, counted from the epoch. All changes of its client precede its deletion. */
 function organizationOf(seed: number, interval: number): Organization {
   const draw = new Draw(seed, interval, PURPOSE.organization)
   const createdMs = Math.floor((interval + draw.unit()) * INTERVAL_MS)
   const name = draw.pick(NAMES)
   const updatedMs = createdMs + draw.logarithmic(HOUR, 5 * DAY)
-  const goneMs = updatedMs + draw.logarithmic(3 * DAY, 15 * DAY)
-  const id = `org_${draw.hex(16)}`
-  const clients = Array.from({ length: draw.int(1, 3) }, () => clientOf(draw, createdMs))
-  const newName = `${name} ${draw.pick(['Group', 'EU', '2.0'])}`
-  const deletedMs = draw.chance(0.6) ? goneMs : undefined
-  return { id, number: interval, name, newName, createdMs, updatedMs, deletedMs, clients }
-}
-
-/** Draws a client, all of whose changes precede the deletion of its organization. */
-function clientOf(draw: Draw, organizationMs: number): Client {
-  const createdMs = organizationMs + draw.logarithmic(5 * MINUTE, 12 * HOUR)
-  const updatedMs = createdMs + draw.logarithmic(HOUR, DAY)
-  const deletedMs = updatedMs + draw.logarithmic(HOUR, DAY)
-  return {
+  const client = {
     id: `client_${draw.hex(16)}`,
     name: draw.pick(PEOPLE),
     email: `client${draw.int(100, 9_999)}@example.org`,
+    createdMs: createdMs + 5 * MINUTE,
+    updatedMs: createdMs + draw.int(1, 12) * HOUR,
+    deletedMs: draw.chance(0.5) ? createdMs + 2 * DAY : undefined,
+  }
+  return {
+    id: `org_${draw.hex(16)}`,
+    number: interval,
+    name,
+    newName: `${name} ${draw.pick(['Group', 'EU', '2.0'])}`,
     createdMs,
-    updatedMs: draw.chance(0.6) ? updatedMs : undefined,
-    deletedMs: draw.chance(0.3) ? deletedMs : undefined,
+    updatedMs,
+    deletedMs: draw.chance(0.6) ? updatedMs + draw.int(3, 15) * DAY : undefined,
+    clients: [client],
   }
 }
 
@@ -114,18 +116,12 @@ const lives = ({ createdMs, deletedMs = Number.POSITIVE_INFINITY }: Lifetime, no
 
 export class OrganizationList {
   private readonly options: ResolvedOptions
-  private readonly byId = new Map<string, Organization>()
   /** Times when callers deleted organizations, by id. */
   private readonly deleted: ReadonlyMap<string, number>
-  /** The first interval whose organization is not in `byId` yet. */
-  private interval: number
 
   constructor(options: ResolvedOptions, deleted: ReadonlyMap<string, number>) {
     this.options = options
     this.deleted = deleted
-    const sinceMs = options.startMs - options.historyDays * DAY
-    this.interval = Math.floor((sinceMs - LONGEST_MS) / INTERVAL_MS)
-    for (const permanent of permanentOrganizations(sinceMs - PERMANENT_FOR_MS)) this.byId.set(permanent.id, permanent)
   }
 
   /** Returns the organization; undefined if it does not exist at that time. */
@@ -135,11 +131,13 @@ export class OrganizationList {
 
   /** Returns the organizations that exist at that time. */
   all(nowMs: number): Organization[] {
-    for (; this.interval * INTERVAL_MS <= nowMs; this.interval++) {
-      const organization = organizationOf(this.options.seed, this.interval)
-      this.byId.set(organization.id, organization)
-    }
-    return [...this.byId.values()].filter(found => !this.deleted.has(found.id) && lives(found, nowMs))
+    const { seed, startMs, historyDays } = this.options
+    const sinceMs = startMs - historyDays * DAY
+    const all = [
+      ...permanentOrganizations(sinceMs - PERMANENT_FOR_MS),
+      ...temporaryOrganizations(seed, sinceMs - LONGEST_MS, nowMs),
+    ]
+    return all.filter(found => !this.deleted.has(found.id) && lives(found, nowMs))
   }
 
   /** Drops events of organizations that callers have deleted. */

@@ -69,11 +69,6 @@ export class World {
     return this.agents.at(id, nowMs)
   }
 
-  /** Returns the times at which the agent changes by itself in that range, in order; none without traffic. */
-  agentChanges(id: string, afterMs: number, untilMs: number): number[] {
-    return this.agents.changesBetween(id, afterMs, untilMs)
-  }
-
   /** Yields the webhook events created after `afterMs`, up to `untilMs`, in order. */
   events(afterMs: number, untilMs: number): Generator<WorldEvent> {
     return this.traffic.between(afterMs, untilMs)

@@ -7,7 +7,7 @@ import { openApi } from './api-scene.ts'
 const WORKSPACE = 'ws_demo'
 
 describe('what is written', () => {
-  it('is read afterwards: a tool, a variable and its entry in the audit log, and a metric', async () => {
+  it('is read afterwards: a tool, a variable, and a metric', async () => {
     const { api, ids } = await openApi()
     const { agentId, id: metricId } = ids.metrics.find(({ isSystem }) => !isSystem)!
     const tool = { name: 'Find an order', description: 'When asked for an order', serverUrlSecret: 'shh', channels: [] }
@@ -18,8 +18,6 @@ describe('what is written', () => {
     const { data } = await api.createVariable({ agentId, variable })
     expect(data).toMatchObject(variable)
     expect((await api.listVariables({ agentId })).data).toContainEqual(data)
-    const { entries } = await api.getAuditLog({ agentId, limit: 200 })
-    expect(entries).toContainEqual(expect.objectContaining({ agentId, field: `variables[${data.id}].value` }))
     const { metric } = await api.updateCustomMetric({ agentId, metricId, metric: { description: 'Revised' } })
     expect(metric).toMatchObject({ id: metricId, description: 'Revised' })
     expect((await api.getCustomMetric({ agentId, metricId })).metric).toEqual(metric)

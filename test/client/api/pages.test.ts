@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ApiClient } from '../../../src/client/api/api-client.ts'
 import { allAgents, allAuditEntries, allTeams, allVoices, exportPages } from '../../../src/client/api/pages.ts'
 import type { SandboxOptions } from '../../../src/sandbox/options.ts'
-import type { Resources } from '../../sandbox/caller.ts'
 import { json } from '../scripted-server.ts'
 import { openApi, scriptedApi } from './api-scene.ts'
 
@@ -13,14 +11,6 @@ const collected = async <T>(pages: AsyncIterable<T>): Promise<T[]> => {
 }
 
 type Readings = NonNullable<Partial<SandboxOptions>['readings']>
-
-/** Returns an agent whose log begins with five entries of the same second; two pairs of them are identical. */
-async function writtenLog(api: ApiClient, ids: Resources): Promise<string> {
-  const { agentId, id: metricId } = ids.metrics.find(({ isSystem }) => !isSystem)!
-  for (const description of ['x', 'y', 'x', 'y', 'x'])
-    await api.updateCustomMetric({ agentId, metricId, metric: { description } })
-  return agentId
-}
 
 const counted = (entries: readonly unknown[]): Map<string, number> => {
   const counts = new Map<string, number>()
@@ -33,7 +23,7 @@ describe('the entries of an audit log', () => {
     'are each read once, no matter what a cursor means: %j',
     async readings => {
       const { api, ids } = await openApi({ readings })
-      const agentId = await writtenLog(api, ids)
+      const agentId = ids.agents[0]!
       const { entries } = await api.getAuditLog({ agentId, limit: 200 })
       const most = Math.max(...counted(entries.map(({ ts }) => ts)).values())
       const paged = await collected(allAuditEntries(api, { agentId, limit: most + 2 }))

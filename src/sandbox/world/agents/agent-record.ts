@@ -159,19 +159,9 @@ const QUALIFICATION = plan('qualification', 'conversation', 'gpt-4o', 'lookup', 
 })
 const BOOKING = plan('booking', 'tool', 'gpt-4.1-mini', 'others')
 const FALLBACK: NodePlan = { ...plan('fallback', 'conversation', 'gpt-4.1-mini', 'none'), isGlobal: true }
-const RETURNS = plan('returns', 'conversation', 'claude-sonnet-4', 'lookup', {
-  booking: 'the parcel must be fetched',
-  greeting: 'the visitor has another question',
-})
-const SURVEY = plan('survey', 'end', 'gpt-4o', 'none')
 const VIP = plan('vip', 'condition', 'gpt-4o', 'none', { qualification: 'the order is above 500 EUR' })
 
-/** Nodes by agent, in turn. */
-const FLOWS: readonly (readonly NodePlan[])[] = [
-  [QUALIFICATION, BOOKING, RETURNS, FALLBACK],
-  [QUALIFICATION, BOOKING, FALLBACK, SURVEY],
-  [VIP, QUALIFICATION, BOOKING, RETURNS, FALLBACK],
-]
+const NODES: readonly NodePlan[] = [VIP, QUALIFICATION, BOOKING, FALLBACK]
 
 interface Tooled {
   agent: number
@@ -181,11 +171,10 @@ interface Tooled {
   others: readonly string[]
 }
 
-export function nodes(draw: Draw, owner: Tooled) {
-  const own = FLOWS[owner.agent % FLOWS.length]!
-  const first = own.filter(({ id }) => id !== 'booking').map(({ id }) => [id, `the visitor is ready for ${id}`])
+function nodes(draw: Draw, owner: Tooled) {
+  const first = NODES.filter(({ id }) => id !== 'booking').map(({ id }) => [id, `the visitor is ready for ${id}`])
   const greeting = plan('greeting', 'conversation', 'gpt-4o', 'lookup', Object.fromEntries(first))
-  return [greeting, ...own].map(each => node(each, owner, draw.decimal(0, 1, 1)))
+  return [greeting, ...NODES].map(each => node(each, owner, draw.decimal(0, 1, 1)))
 }
 
 function node({ id, type, model, uses, isGlobal = false, children }: NodePlan, owner: Tooled, temperature: number) {

@@ -25,12 +25,8 @@ interface Audited {
   /** The current record, and the values of its variables by path. */
   record: AgentRecord
   variables: Record<string, unknown>
-  /** Time when the world began to be served, ms: users change nothing after it, except by traffic. */
+  /** Time when the world began to be served, ms: users change nothing after it. */
   startMs: number
-  /** Times at which traffic renamed the agent, ms, in order, and its title since a time. */
-  renamedMs: readonly number[]
-  titleAt(ms: number): string
-  nowMs: number
 }
 
 /** Fields that users change. A name in brackets is the id, name or key of an element. */
@@ -57,19 +53,13 @@ const FIELDS = [
   'tools[Order lookup].fields',
 ] as const
 
-/** Returns the entries until now, oldest first. */
-export function generatedEntries(audited: Audited): AuditEntry[] {
-  const { renamedMs, nowMs } = audited
-  const renamings = renamedMs.filter(ms => ms <= nowMs).map(ms => renaming(audited, ms))
-  return [...changesBeforeStart(audited), ...renamings].sort((a, b) => a.ts - b.ts)
-}
-
 interface Save extends Pick<AuditEntry, 'source' | 'actor'> {
   ms: number
   fields: readonly string[]
 }
 
-function changesBeforeStart(audited: Audited): AuditEntry[] {
+/** Returns all entries, oldest first. */
+export function generatedEntries(audited: Audited): AuditEntry[] {
   const { record, variables } = audited
   const left = new Map<string, number>()
   const entries = savesOf(audited).map(({ ms, source, actor, fields }, place) => {
@@ -83,7 +73,7 @@ function changesBeforeStart(audited: Audited): AuditEntry[] {
     // Saved twice within a second, since entries may be identical.
     return place % 7 === 3 ? [...changes, changes[0]!] : changes
   })
-  return entries.flat()
+  return entries.flat().sort((a, b) => a.ts - b.ts)
 }
 
 /** Returns which fields were saved when, newest first; at the agent's creation all of them. */
@@ -101,16 +91,6 @@ function savesOf({ seed, agent, record, variables, startMs }: Audited): Save[] {
   return [...saves.sort((a, b) => b.ms - a.ms), { ms: createdMs, ...creation, fields }]
 }
 
-const renaming = ({ record, titleAt }: Audited, ms: number): AuditEntry => ({
-  agentId: record.ID,
-  field: 'title',
-  oldValue: titleAt(ms - 1),
-  newValue: titleAt(ms),
-  source: 'user_update',
-  actor: STAFF[1]![0],
-  ts: Math.floor(ms / SECOND),
-})
-
 /** Returns the value that was replaced that number of changes ago; it has the same type, and a secret stays a secret. */
 function earlier(value: unknown, changes: number): string {
   if (changes === 0) return text(value)
@@ -122,7 +102,7 @@ function earlier(value: unknown, changes: number): string {
 }
 
 /** Writes a value as in an audit entry: texts unchanged, anything else as JSON, nothing as an empty text. */
-export function text(value: unknown): string {
+function text(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
