@@ -141,7 +141,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
     }
   }
 
-  it('uses a configured server and leaves it running, shows the syncs and events of all workspaces, and refuses a second one on its data folder', async () => {
+  it.runIf(isDeep)('uses a running server, shows syncs and events of all workspaces, refuses a second', async () => {
     const { sandbox, begin, run, beside } = await appOfTwo()
     const first = begin()
     let shown = ''

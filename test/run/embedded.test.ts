@@ -1,5 +1,4 @@
 // Plans, syncs and watch mode with the embedded host.
-
 import { getEventListeners } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,6 +8,7 @@ import { isBilledAgain } from '../../src/core/planning/price.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce, watch } from '../../src/run/embedded.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
 import { TOKEN } from '../scene.ts'
+import { isDeep } from '../tier.ts'
 import type { SimulatedApp } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
@@ -161,7 +161,7 @@ describe('watch mode', () => {
 })
 
 describe('a round that still reads new conversations when the next one is due', () => {
-  it('waits for its answers without a busy loop', async () => {
+  it.runIf(isDeep)('waits for its answers without a busy loop', async () => {
     const simulated = await simulatedApp({
       sandbox: { conversations: 60, agents: 6, arrivalsPerDay: 2_000, hourlyRequests: 9 },
       settings: { requestsPerHour: 9 },
