@@ -82,14 +82,16 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     return runs
   }
 
-  /** Expects that the workflow has continued as new before its history became long, and that each run knows the plan. */
+  /** Expects that the workflow has continued as new before its history became long, and that its runs know the plan. */
   async function expectCarriedOver({ workflowId }: WorkflowHandle): Promise<void> {
     const runs = await chain(workflowId)
     expect(runs.length).toBeGreaterThan(1)
     const lengths = (await Promise.all(runs.map(each => each.describe()))).map(({ historyLength }) => historyLength)
     // Activities that are running when the server suggests to continue as new still complete, which adds events.
     expect(Math.max(...lengths)).toBeLessThan(2 * SUGGESTED_EVENTS)
-    const plans = await Promise.all(runs.map(each => each.query<PlanSummary | null>('plan')))
+    // A query replays its run, and a long sync has hundreds.
+    const some = [runs[0]!, runs[runs.length >> 1]!, runs.at(-1)!]
+    const plans = await Promise.all(some.map(each => each.query<PlanSummary | null>('plan')))
     expect(plans[0]!.windows.length).toBeGreaterThan(0)
     for (const plan of plans) expect(plan).toEqual(plans[0])
   }

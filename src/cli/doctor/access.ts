@@ -84,7 +84,10 @@ export const exports = eachWorkspace(async (workspace, { stores, nowMs }) => {
   if (!last) return skip('not checked: each request is metered. The first sync shows whether the workspace has paid')
   const when = ago(last.sentAtMs, nowMs)
   if (REFUSED.includes(last.status!)) {
-    const hint = 'The export is only for workspaces that have paid: ask the vendor, then run `convohouse sync`.'
+    const hint =
+      last.status === 401
+        ? 'Check the token of this workspace, then run `convohouse sync`.'
+        : 'The export is only for workspaces that have paid: ask the vendor, then run `convohouse sync`.'
     return warn(`refused the last request (${last.status}), ${when}`, hint)
   }
   const quota = await quotaStatus({ leaseLog, settings: workspace, nowMs })
