@@ -136,7 +136,9 @@ function summary(results: readonly Ran[], unstored: string | null): string {
   const wrong = results.filter(({ outcome }) => outcome !== 'passed').length
   const found =
     wrong === 0
-      ? `${results.length === 1 ? 'The check passed' : `All ${counted(results.length, 'check')} passed`}`
+      ? results.length === 1
+        ? 'The check passed'
+        : `All ${counted(results.length, 'check')} passed`
       : `${count(wrong)} of ${counted(results.length, 'check')} did not pass`
   return unstored === null ? `${found}.` : `${found}. The results are not stored, because ${unstored}.`
 }

@@ -186,6 +186,7 @@ export async function replay(options: WholeReplayOptions): Promise<ReplayReport>
   if (old === null) {
     await expectLanded(config)
     if (!options.dropExpired) await expectNoOtherRows(config)
+    await removeRebuilt(config.home)
     const movedTo = await moveAside(options)
     return { ...(await replayIntoNothing(options)), movedTo }
   }
