@@ -5,8 +5,7 @@ import { FAULTS } from '../sandbox/faults/fault-settings.ts'
 import { HOSTILE } from '../sandbox/hostile/hostility.ts'
 import { MAX_CONVERSATIONS, SANDBOX_DEFAULTS, type SandboxOptions } from '../sandbox/options.ts'
 import { issueTexts, type Rate, type RateTable, ratesSchema } from '../sandbox/rates.ts'
-import { READINGS, readingIssue } from '../sandbox/readings.ts'
-import { DEFAULT_WEBHOOK_SECRET, EVENT_FAULTS } from '../sandbox/webhooks/webhook-settings.ts'
+import { DEFAULT_WEBHOOK_SECRET } from '../sandbox/webhooks/webhook-settings.ts'
 import { duration, filled, invalidFlag, number, whole } from './flags/values.ts'
 import { print, printJson } from './terminal/print.ts'
 import { stopOnSignals, untilStopping } from './terminal/signals.ts'
@@ -47,21 +46,11 @@ export const define = (command: Command): Command =>
       'make this share of records hostile in the named way; repeatable',
       rated('--hostile', HOSTILE, 'hostile record'),
     )
-    .option(
-      '--reading <name=value>',
-      'choose one interpretation of a point that the API document leaves open; repeatable',
-      reading,
-    )
     .option('--webhooks <url>', 'post webhook events to this address; implies --traffic', filled('--webhooks'))
     .option(
       '--webhook-secret <secret>',
       'secret in each event (default: sandbox-webhook-secret)',
       filled('--webhook-secret'),
-    )
-    .option(
-      '--event-fault <name=rate>',
-      'inject a fault into this share of events; NAME=RATE:PARAM for faults with a parameter; repeatable',
-      rated('--event-fault', EVENT_FAULTS, 'event fault'),
     )
     .option('--json', 'print the address as one JSON object')
     .addHelpText(
@@ -75,13 +64,7 @@ POST /_sandbox/faults changes the faults of a running sandbox, also by request n
 Hostile records; the same --seed selects the same conversations:
 ${namesTable(HOSTILE)}
 
-Event faults:
-${namesTable(EVENT_FAULTS)}
-
-POST /_sandbox/webhooks changes the event faults and the webhook address of a running sandbox.
-
-Readings of points that the API document leaves open, the default first:
-${readingsTable()}
+POST /_sandbox/webhooks changes the webhook address of a running sandbox.
 
 Examples:
   $ convohouse sandbox                                   listen on port 4010
@@ -89,8 +72,7 @@ Examples:
   $ convohouse sandbox --latency 200ms --hourly 50       a slow vendor that refuses early
   $ convohouse sandbox --fault dropped-after=0.05 --fault slow=0.1:3s
   $ convohouse sandbox --hostile wrong-types=0.05 --hostile huge-record=0.001:1000000
-  $ convohouse sandbox --reading usage=nested            another reading of the document
-  $ convohouse sandbox --webhooks http://127.0.0.1:8787/webhooks --event-fault dropped=0.05 --event-fault delayed=0.1:10m`,
+  $ convohouse sandbox --webhooks http://127.0.0.1:8787/webhooks`,
     )
     .action(runSandbox)
 
@@ -101,14 +83,6 @@ function namesTable(table: Record<string, { help: string }>): string {
     .map(([name, { help }]) => `  ${name.padEnd(width)}  ${help}`)
     .join('\n')
 }
-
-/** Returns one line `  name   value, value: help` per name. */
-const readingsTable = (): string =>
-  namesTable(
-    Object.fromEntries(
-      Object.entries(READINGS).map(([name, { values, help }]) => [name, { help: `${values.join(', ')}: ${help}` }]),
-    ),
-  )
 
 /** Returns the parser of a repeatable flag NAME=RATE[:PARAM]. `table` lists the valid names, which messages call `noun`. */
 function rated(flag: string, table: RateTable, noun: string) {
@@ -130,14 +104,6 @@ function paramOf(text: string, isTime: boolean): number {
   return ms === undefined ? Number(text) : text.startsWith('-') ? -ms : ms
 }
 
-/** Parses a repeatable flag NAME=VALUE; the last value of a name wins. */
-function reading(text: string, before: SandboxOptions['readings'] = {}): SandboxOptions['readings'] {
-  const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? []
-  const issue = readingIssue(name, value)
-  if (issue === undefined) return { ...before, [name]: value }
-  throw invalidFlag(`--reading ${text}: ${issue}.`, 'Give --reading NAME=VALUE.')
-}
-
 /** Flags as commander parses them. A flag named like an option of the sandbox has that option's value. */
 export interface SandboxFlags extends Partial<Omit<SandboxOptions, 'webhooks'>> {
   unpaid?: boolean
@@ -145,30 +111,23 @@ export interface SandboxFlags extends Partial<Omit<SandboxOptions, 'webhooks'>> 
   quota?: number
   latency?: number
   fault?: Record<string, Rate>
-  reading?: SandboxOptions['readings']
   webhooks?: string
   webhookSecret?: string
-  eventFault?: Record<string, Rate>
   json?: boolean
 }
 
 /** Returns the sandbox options that the flags set; the sandbox uses its defaults for the others. */
 export function sandboxOptions(flags: SandboxFlags): Partial<SandboxOptions> {
-  const { unpaid, hourly, quota, latency, reading, fault, json: _, ...others } = flags
-  const { webhooks, webhookSecret, eventFault, ...same } = others
+  const { unpaid, hourly, quota, latency, fault, json: _, ...others } = flags
+  const { webhooks, webhookSecret, ...same } = others
   const named = {
     ...same,
     paid: unpaid === undefined ? undefined : !unpaid,
     hourlyRequests: hourly,
     quotaSessions: quota,
     latencyMs: latency,
-    readings: reading,
     faults: { rates: fault },
-    webhooks: {
-      url: webhooks,
-      secret: webhookSecret,
-      faults: { rates: eventFault },
-    },
+    webhooks: { url: webhooks, secret: webhookSecret },
   }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
 }

@@ -9,7 +9,7 @@
 //   GET  /_sandbox/conditions                               paid, mirror lag, deleted agents
 //   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes the given conditions (`conditions.ts`)
 //   GET  /_sandbox/webhooks                                 webhook settings, and event counts by outcome
-//   POST /_sandbox/webhooks {url?, faults?, …}              changes the given settings (`webhook-settings.ts`)
+//   POST /_sandbox/webhooks {url?, secret?, …}              changes the given settings (`webhook-settings.ts`)
 //   POST /_sandbox/reset-requests                           clears the request log; rate limit and usage stay
 
 import { z } from 'zod'

@@ -1,8 +1,25 @@
 // The sandbox's options, their defaults and ranges.
 import type { FaultSettings } from './faults/fault-settings.ts'
 import type { HostileRates } from './hostile/hostility.ts'
-import { type Readings, resolveReadings } from './readings.ts'
 import type { WebhookSettings } from './webhooks/webhook-settings.ts'
+
+/** Readings: points that the API document leaves open and on which the client depends. */
+export interface Readings {
+  /** `inclusive`: a page of the audit log begins with all entries of the second `cursorTs`; `exclusive`: with the first older one. */
+  auditCursor: 'inclusive' | 'exclusive'
+  /** `nextCursorTs` of the last page: null, or the second of its last entry. */
+  lastAuditCursor: 'null' | 'present'
+  /** Maximum number of agents and of teams on a page. */
+  agentPage: number
+  teamPage: number
+}
+
+const READINGS: Readings = {
+  auditCursor: 'inclusive',
+  lastAuditCursor: 'null',
+  agentPage: Number.POSITIVE_INFINITY,
+  teamPage: Number.POSITIVE_INFINITY,
+}
 
 export interface SandboxOptions {
   /** TCP port; 0 takes any that is free. */
@@ -43,11 +60,11 @@ export interface SandboxOptions {
   cacheBytes: number
   /** Share of conversations with each kind of hostile record. */
   hostile: HostileRates
-  /** Readings of points that the API document leaves open (`readings.ts`); the others keep their default. */
+  /** Readings other than the default ones. */
   readings: Partial<Readings>
   /** Faults served from the start; can be changed while it runs. */
   faults: FaultSettings
-  /** Webhook address and event faults at the start; can be changed while it runs. */
+  /** Webhook address at the start; can be changed while it runs. */
   webhooks: WebhookSettings
 }
 
@@ -103,7 +120,7 @@ export function resolveOptions(given: Partial<SandboxOptions>, realNowMs: number
   return {
     ...options,
     startMs: options.startMs ?? realNowMs,
-    readings: resolveReadings(options.readings),
+    readings: { ...READINGS, ...options.readings },
     hourlyRequests: given.hourlyRequests ?? (options.paid ? options.hourlyRequests : UNPAID_HOURLY_REQUESTS),
     traffic: given.traffic ?? typeof options.webhooks.url === 'string',
     arrivalsPerDay: given.arrivalsPerDay ?? (onRealClock ? options.arrivalsPerDay : 0),

@@ -16,8 +16,6 @@ async function optionsOf(words: string): Promise<Partial<SandboxOptions>> {
   return options
 }
 
-const NO_RATES = { rates: undefined }
-
 it.each<[words: string, options: Partial<SandboxOptions>]>([
   ['', {}],
   ['--latency 2s --unpaid', { latencyMs: 2_000, paid: false }],
@@ -34,27 +32,13 @@ it.each<[words: string, options: Partial<SandboxOptions>]>([
       },
     },
   ],
-  [
-    '--webhooks http://127.0.0.1:1/ --webhook-secret abc --event-fault delayed=0.1:2m',
-    {
-      webhooks: {
-        url: 'http://127.0.0.1:1/',
-        secret: 'abc',
-        faults: { rates: { delayed: { rate: 0.1, param: 120_000 } } },
-      },
-    },
-  ],
+  ['--webhooks http://127.0.0.1:1/ --webhook-secret abc', { webhooks: { url: 'http://127.0.0.1:1/', secret: 'abc' } }],
   [
     '--hostile odd-id=0.5 --hostile huge-record=0.001:1000000',
     { hostile: { 'odd-id': 0.5, 'huge-record': { rate: 0.001, param: 1_000_000 } } },
   ],
-  [
-    '--reading usage=nested --reading team-page=1 --reading usage=absent',
-    { readings: { usage: 'absent', 'team-page': '1' } },
-  ],
 ])('the flags %j set options of the sandbox', async (words, options) => {
-  const unset = { faults: NO_RATES, webhooks: { faults: NO_RATES } }
-  expect(await optionsOf(words)).toEqual({ ...unset, ...options })
+  expect(await optionsOf(words)).toEqual({ faults: { rates: undefined }, webhooks: {}, ...options })
 })
 
 it.each([
@@ -63,12 +47,7 @@ it.each([
   ['--fault html=2', '--fault html=2: html: '],
   ['--fault html=0.1:3', 'html takes no parameter'],
   ['--fault slow=0.1:soon', '--fault slow=0.1:soon: slow: '],
-  ['--event-fault lost=0.1', 'there is no event fault "lost"; known are'],
   ['--hostile odd-ids=0.5', 'there is no hostile record "odd-ids"; known are'],
-  ['--reading usage=deep', 'usage must be one of present, absent, nested'],
-  ['--reading pages=flat', 'unknown reading "pages"; the known ones are audit-cursor'],
-  ['--reading usage', 'usage must be one of'],
-  ['--reading toString=1', 'unknown reading "toString"'],
 ])('the flags %s are refused', async (words, message) => {
   await expect(optionsOf(words)).rejects.toMatchObject({
     code: 'FLAG_INVALID',

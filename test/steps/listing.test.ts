@@ -141,7 +141,7 @@ async function statusText({ config, app, clock }: SimulatedApp): Promise<string>
 
 describe('a sync', () => {
   it('lands the listing without secrets, once while it is unchanged', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 10, agents: 7, readings: { 'agent-page': '3' } } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 10, agents: 7, readings: { agentPage: 3 } } })
     const headers = { authorization: `Bearer ${TOKEN}` }
     expect(await (await fetch(`${simulated.sandbox.url}/v3/agents/search`, { headers })).text()).toContain(CANARY)
     const landing = simulated.app.stores.landing.workspace(WORKSPACE)

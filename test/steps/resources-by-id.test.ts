@@ -32,7 +32,7 @@ beforeAll(async () => {
   const customMetrics: Record<string, string[]> = {}
   const crawlerPages: Record<string, string[]> = {}
   const opened = await openSimulatedApp({
-    sandbox: { conversations: 24, agents: 2, readings: { 'team-page': '1' } },
+    sandbox: { conversations: 24, agents: 2, readings: { teamPage: 1 } },
     settings: {
       resources: RESOURCE_NAMES,
       organizations: ['org_beta', 'org_nobody', '..', 'a\0b', '\ud800', 'a/b c'],

@@ -2,7 +2,6 @@
 
 import { z } from 'zod'
 import { SECOND } from '../../core/time.ts'
-import type { Readings } from '../readings.ts'
 import type { AgentRecord } from '../world/agents/agent-record.ts'
 import { type AuditEntry, generatedEntries } from '../world/agents/audit-log.ts'
 import {
@@ -191,17 +190,13 @@ export function getAuditLog(service: SandboxService, agent: FoundAgent, { params
   if ('refused' in read) return read.refused
   const { limit, cursorTs = Number.POSITIVE_INFINITY } = read.value
   const { readings } = service.options
-  const isInclusive = readings['audit-cursor'] === 'inclusive'
+  const isInclusive = readings.auditCursor === 'inclusive'
   const newestFirst = entriesOf(service, agent, nowMs).reverse()
   const older = newestFirst.filter(({ ts }) => (isInclusive ? ts <= cursorTs : ts < cursorTs))
   const entries = older.slice(0, limit)
   const lastTs = entries.at(-1)?.ts ?? read.value.cursorTs ?? Math.floor(nowMs / SECOND)
-  return jsonAnswer({ success: true, entries, ...nextCursor(readings, lastTs, older.length > limit) })
-}
-
-function nextCursor(readings: Readings, lastTs: number, hasMore: boolean): { nextCursorTs?: number | null } {
-  if (hasMore || readings['last-audit-cursor'] === 'present') return { nextCursorTs: lastTs }
-  return readings['last-audit-cursor'] === 'null' ? { nextCursorTs: null } : {}
+  const hasCursor = older.length > limit || readings.lastAuditCursor === 'present'
+  return jsonAnswer({ success: true, entries, nextCursorTs: hasCursor ? lastTs : null })
 }
 
 /** Returns all entries, oldest first. */

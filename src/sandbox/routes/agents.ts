@@ -27,9 +27,7 @@ const ORDERS: Record<z.output<typeof SearchQuery>['sortBy'], Comparison> = {
 /** Searches agents, which are served live, without the mirror's lag. */
 export function searchAgents(service: SandboxService, { params, nowMs }: RouteRequest): Answer {
   const { options } = service
-  const { readings } = options
-  const most = readings['agent-page'] === 'asked' ? undefined : Number(readings['agent-page'])
-  const read = readList(SearchQuery, params, most)
+  const read = readList(SearchQuery, params, options.readings.agentPage)
   if ('refused' in read) return read.refused
   const { workspaceId = options.workspaceId, search = '', sortBy, starredOnly, page, limit } = read.value
   if (workspaceId !== options.workspaceId) return fault(403, 'The token belongs to another workspace')

@@ -3,7 +3,6 @@ import { SECOND } from '../../core/time.ts'
 import { misreport, type Reported, refusedBy, spoilPage } from '../faults/effects.ts'
 import type { ChosenFault, FaultPlan } from '../faults/faults.ts'
 import type { RateLimit } from '../limits/limits.ts'
-import type { Readings } from '../readings.ts'
 import { type Answer, fault, rawJson } from './answer.ts'
 import { type ExportPage, paginatedPage, selectedPage } from './export-page.ts'
 import { type ExportQuery, parseExportQuery } from './export-query.ts'
@@ -55,7 +54,6 @@ interface Circumstances {
 function render(service: SandboxService, query: ExportQuery, page: ExportPage, now: Circumstances): Answer {
   const { world, records, quota, hour } = service
   const { nowMs, dataMs, plan } = now
-  const { readings } = service.options
   const usage = quota.bill(page.billed, nowMs)
   const counted = { returned: page.indices.length, billed: page.billed }
   const data = page.indices.map(index => records.get(world.stateKey(index, dataMs), () => world.render(index, dataMs)))
@@ -69,8 +67,7 @@ function render(service: SandboxService, query: ExportQuery, page: ExportPage, n
   }
   const rateLimit = { requestsPerHour: hour.requestsPerHour, remainingHour: hour.remaining(nowMs) }
   const reported = misreport({ usage, rateLimit }, plan, quota, nowMs)
-  const tail = envelopeTail(readings, { query, page, reported })
-  return { ...rawJson(envelope(head, data, tail)), ...counted }
+  return { ...rawJson(envelope(head, data, envelopeTail({ query, page, reported }))), ...counted }
 }
 
 /** Builds `{head…, "data": [records], tail…}` in the order of section 4.12; the records are already JSON text. */
@@ -92,12 +89,12 @@ interface Answered {
   reported: Reported
 }
 
-/** Returns the fields after `data` (sections 4.12 and 2.11) in the order of section 4.12, as the readings choose. */
-function envelopeTail(readings: Readings, { query, page, reported: { usage, rateLimit } }: Answered): object {
+/** Returns the fields after `data` (sections 4.12 and 2.11) in the order of section 4.12. */
+function envelopeTail({ query, page, reported: { usage, rateLimit } }: Answered): object {
   const { convoIds, limit, sort, fromTs, toTs } = query
   const { hasMore, nextCursor, scanned } = page
   return {
-    ...(readings.usage === 'present' && { usage }),
+    usage,
     rateLimit,
     hasMore,
     nextCursor,
@@ -106,7 +103,6 @@ function envelopeTail(readings: Readings, { query, page, reported: { usage, rate
     scannedConvoCount: scanned,
     source: SOURCE,
     query: { sort, fromTs, toTs },
-    ...(readings.usage === 'nested' && { meta: { usage } }),
   }
 }
 

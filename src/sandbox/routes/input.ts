@@ -60,12 +60,12 @@ export const PAGE_QUERY = {
 export function readList<S extends z.ZodObject>(
   schema: S,
   params: URLSearchParams,
-  most: number | undefined,
+  most: number,
 ): { value: z.output<S> & ListPlace } | { refused: Answer } {
   const read = readQuery(schema, params)
   if ('refused' in read) return read
   const place = read.value as z.output<S> & ListPlace
-  return { value: { ...place, limit: Math.min(place.limit, most ?? place.limit) } }
+  return { value: { ...place, limit: Math.min(place.limit, most) } }
 }
 
 export const onPage = <T>(list: readonly T[], { page, limit }: ListPlace): T[] =>

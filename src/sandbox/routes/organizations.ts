@@ -34,8 +34,7 @@ export function listTeams(
   organization: Organization,
   { params, nowMs }: RouteRequest,
 ): Answer {
-  const most = readings['team-page'] === 'asked' ? undefined : Number(readings['team-page'])
-  const read = readList(TeamQuery, params, most)
+  const read = readList(TeamQuery, params, readings.teamPage)
   if ('refused' in read) return read.refused
   const teams = teamRecords({ organization, seed, nowMs })
   return jsonAnswer({

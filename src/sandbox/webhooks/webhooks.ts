@@ -1,6 +1,6 @@
 // Sends the world's events to the configured address, by the sandbox's clock. Each event is sent once, regardless of the answer.
 //
-//   world, announcements ──▶ faults ──▶ dispatch (delayed, duplicated) ──▶ POST ──▶ count
+//   world, announcements ──▶ dispatch ──▶ POST ──▶ count
 //
 // A payload is built when it is sent, with the state at the event's creation.
 
@@ -8,12 +8,12 @@ import type { SandboxClock } from '../clock.ts'
 import type { WorldEvent } from '../events/event-types.ts'
 import { workspaceEvent } from '../events/workspace-events.ts'
 import { invalidOption } from '../rates.ts'
-import { Dispatch, type Dispatched, Poster } from './dispatch.ts'
-import { DEFAULT_WEBHOOK_SECRET, EventFaults, type WebhookSettings, webhookIssues } from './webhook-settings.ts'
+import { Dispatch, type EventsBetween, Poster } from './dispatch.ts'
+import { DEFAULT_WEBHOOK_SECRET, type WebhookSettings, webhookIssues } from './webhook-settings.ts'
 
 interface WebhookWorld {
   clock: SandboxClock
-  events(afterMs: number, untilMs: number): Iterator<WorldEvent>
+  events: EventsBetween
   isGone(agentId: string): boolean
 }
 
@@ -27,8 +27,8 @@ const DEFAULTS: ResolvedSettings = { url: null, secret: DEFAULT_WEBHOOK_SECRET }
 /** Maximum number of requests in flight. */
 const CONCURRENCY = 8
 
-/** `delivered`: answered with 200. `refused`: answered with another status. `failed`: no answer in time. `dropped`: never sent. */
-type EventOutcome = 'delivered' | 'refused' | 'failed' | 'dropped'
+/** `delivered`: answered with 200. `refused`: answered with another status. `failed`: no answer in time. */
+type EventOutcome = 'delivered' | 'refused' | 'failed'
 
 /** Real milliseconds between two checks of the clock. */
 const CHECK_EVERY_MS = 50
@@ -38,7 +38,6 @@ export class Webhooks {
   private readonly dispatch: Dispatch
   private readonly poster = new Poster()
   private settings = DEFAULTS
-  private faults = new EventFaults()
   private timer: NodeJS.Timeout | undefined
   private total = 0
   private readonly outcomes: Partial<Record<EventOutcome, number>> = {}
@@ -49,8 +48,7 @@ export class Webhooks {
   /** @throws ConvohouseError CONFIG_INVALID */
   constructor(world: WebhookWorld, given: WebhookSettings) {
     this.world = world
-    const { events } = world
-    this.dispatch = new Dispatch({ events, admit: event => this.admit(event) }, world.clock.now())
+    this.dispatch = new Dispatch(world.events, world.clock.now())
     this.set(given)
   }
 
@@ -63,8 +61,8 @@ export class Webhooks {
    * Changes the given settings. When an address is set for the first time, it receives events from now on.
    * @throws ConvohouseError CONFIG_INVALID
    */
-  set({ faults, test, ...given }: WebhookSettings): void {
-    const issues = webhookIssues({ faults, test, ...given })
+  set({ test, ...given }: WebhookSettings): void {
+    const issues = webhookIssues({ test, ...given })
     if (issues.length > 0) {
       const hint = 'Give an address and the settings that docs/sandbox.md lists.'
       throw invalidOption('webhooks', `cannot be read: ${issues.join('; ')}`, hint)
@@ -72,7 +70,6 @@ export class Webhooks {
     const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
     const silent = this.settings.url === null
     this.settings = { ...this.settings, ...defined }
-    if (faults !== undefined) this.faults = new EventFaults(faults)
     if (silent || this.settings.url === null) this.dispatch.skipTo(this.world.clock.now())
     this.restartTimer()
     if (test) this.announce(workspaceEvent('webhook_test', this.world.clock.now(), { message: 'This is a test.' }))
@@ -81,14 +78,7 @@ export class Webhooks {
   /** Returns the settings without the secret, and counts of events so far. */
   report() {
     const { secret: _, ...settings } = this.settings
-    return {
-      settings: { ...settings, faults: this.faults.settings },
-      ...this.faults.report(),
-      total: this.total,
-      outcomes: { ...this.outcomes },
-      underWay: this.underWay,
-      waiting: this.dispatch.waiting,
-    }
+    return { settings, total: this.total, outcomes: { ...this.outcomes }, underWay: this.underWay }
   }
 
   /** Immediately sends an event that is not in the world's schedule, such as the deletion of an organization by a caller. */
@@ -98,7 +88,7 @@ export class Webhooks {
     this.pump()
   }
 
-  /** Resolves when all due events have been sent and answered. Delayed ones keep waiting. */
+  /** Resolves when all due events have been sent and answered. */
   async settled(): Promise<void> {
     this.pump()
     if (this.underWay > 0) await new Promise<void>(resolve => this.idle.push(resolve))
@@ -116,20 +106,17 @@ export class Webhooks {
     this.timer = this.settings.url === null ? undefined : setInterval(() => this.pump(), CHECK_EVERY_MS).unref()
   }
 
-  private admit(event: WorldEvent): Dispatched | undefined {
-    const isOfGone = event.agentId !== undefined && this.world.isGone(event.agentId)
-    if (isOfGone && event.type !== 'agent_deleted') return undefined
-    const plan = this.faults.next()
-    this.total++
-    if (plan.dropped === undefined) return { event, plan }
-    this.count('dropped')
-    return undefined
+  /** A deleted agent sends only the event of its deletion. */
+  private isSent({ agentId, type }: WorldEvent): boolean {
+    return agentId === undefined || type === 'agent_deleted' || !this.world.isGone(agentId)
   }
 
   private pump(): void {
     while (!this.closed && this.settings.url !== null && this.underWay < CONCURRENCY) {
       const next = this.dispatch.take(this.world.clock.now())
       if (next === undefined) break
+      if (!this.isSent(next)) continue
+      this.total++
       this.underWay++
       void this.send(next).finally(() => {
         this.underWay--
@@ -139,7 +126,7 @@ export class Webhooks {
     if (this.underWay === 0) for (const resolve of this.idle.splice(0)) resolve()
   }
 
-  private async send({ event }: Dispatched): Promise<void> {
+  private async send(event: WorldEvent): Promise<void> {
     const { url, secret } = this.settings
     const status = await this.poster.post(url!, JSON.stringify({ ...event.payload, workspaceSecret: secret }))
     if (status === 200) this.count('delivered')

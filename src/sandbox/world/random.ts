@@ -58,9 +58,8 @@ export const PURPOSE = {
   transcript: 400,
   // Each event type adds its position to this.
   event: 500,
-  // Each kind of hostile record and each fault of events adds its position to these.
+  // Each kind of hostile record adds its position to this.
   hostile: 3_000,
-  eventFault: 4_000,
   // Each kind of request adds a thousand to this, and each fault its position.
   fault: 20_000,
 } as const

@@ -19,7 +19,7 @@ const counted = (entries: readonly unknown[]): Map<string, number> => {
 }
 
 describe('the entries of an audit log', () => {
-  it.each<Readings>([{ 'audit-cursor': 'exclusive' }, { 'last-audit-cursor': 'present' }])(
+  it.each<Readings>([{ auditCursor: 'exclusive' }, { lastAuditCursor: 'present' }])(
     'are each read once, no matter what a cursor means: %j',
     async readings => {
       const { api, ids } = await openApi({ readings })
@@ -53,7 +53,7 @@ describe('voices', () => {
 
 describe('agents and teams', () => {
   it('are all listed once', async () => {
-    const { api, ids } = await openApi({ readings: { 'agent-page': '3' }, agents: 5 })
+    const { api, ids } = await openApi({ readings: { agentPage: 3 }, agents: 5 })
     const { agents, cutOff } = await allAgents(api)
     expect(agents.map(({ ID }) => ID).sort()).toEqual(ids.agents.toSorted())
     expect(cutOff).toBeNull()

@@ -3,11 +3,14 @@
 import { makeAuthenticator } from '../../../src/receiver/authenticate.ts'
 import { parseEvent } from '../../../src/receiver/parse-event.ts'
 import type { WorldEvent } from '../../../src/sandbox/events/event-types.ts'
-import { EventFaults } from '../../../src/sandbox/webhooks/webhook-settings.ts'
+import { Draw } from '../../../src/sandbox/world/random.ts'
 import { openSpool } from '../../../src/spool/spool.ts'
 import { type SimulatedApp, WORKSPACE } from './open-simulated-app.ts'
 
 const SECRET = 'whsec_of_a_simulated_app'
+
+/** The purpose of the draws, which no draw of the sandbox has. */
+const DROPPED = 4_000
 
 export interface EventSender {
   /** Sends the events between two times, then seals the spool. */
@@ -16,7 +19,7 @@ export interface EventSender {
   counts(): { events: number; dropped: number }
 }
 
-/** Draws from the seed which events are dropped. All others are appended to the spool, received at the time of their creation. */
+/** Draws which events are dropped. All others are appended to the spool, received at the time of their creation. */
 export function openEventSender(
   { sandbox, config }: SimulatedApp,
   options: {
@@ -26,16 +29,19 @@ export function openEventSender(
     each?: (event: WorldEvent, isSent: boolean) => void
   },
 ): EventSender {
-  const faults = new EventFaults({ rates: { dropped: options.dropped } })
+  const counts = { events: 0, dropped: 0 }
   const authenticator = makeAuthenticator([{ id: WORKSPACE, secrets: [SECRET] }])
   return {
     async send(afterMs, untilMs) {
       const spool = openSpool({ home: config.home, now: () => sandbox.clock.now() })
       const kept: Promise<void>[] = []
       for (const event of sandbox.world.events(afterMs, untilMs)) {
-        const isSent = faults.next().dropped === undefined
+        const isSent = !new Draw(1, ++counts.events, DROPPED).chance(options.dropped)
         options.each?.(event, isSent)
-        if (!isSent) continue
+        if (!isSent) {
+          counts.dropped++
+          continue
+        }
         const body = Buffer.from(JSON.stringify({ ...event.payload, workspaceSecret: SECRET }))
         const checked = parseEvent(body, null, authenticator)
         if ('refused' in checked) throw new Error(`an event was refused: ${checked.refused}`)
@@ -44,9 +50,6 @@ export function openEventSender(
       await Promise.all(kept)
       await spool.close()
     },
-    counts() {
-      const { events, served } = faults.report()
-      return { events, dropped: served.dropped ?? 0 }
-    },
+    counts: () => ({ ...counts }),
   }
 }
