@@ -1,5 +1,5 @@
-// Publishes a large warehouse to each kind of target. Measures what 1 % of changes costs compared with a full publication, a full publication
-// compared with the plain COPY of the same rows, and the peak memory of both processes.
+// Publishes a large warehouse to each kind of target. Measures what 1 % of changes costs compared with a full publication, and the peak
+// memory of both processes.
 //
 // Marts are brought up to date before a publication is timed, as the end of a sync does. Personal data is kept, which is the most data.
 //
@@ -25,7 +25,6 @@ import { inWarehouse } from './place.ts'
 import { Changes } from './publish/changes.ts'
 import { withPeaks } from './publish/peaks.ts'
 import { build, MEMORY_LIMIT, type PublishedPlace } from './publish/place.ts'
-import { plainCopy } from './publish/plain-copy.ts'
 import { type BenchServer, benchServer, KEEP } from './publish/server.ts'
 
 const SHARE = 0.01
@@ -58,11 +57,10 @@ const durableCopy = (from: string, to: string): Promise<number> =>
 
 type Kind = TargetConfig['type']
 
-/** Seconds of each publication and COPY. */
+/** Seconds of each publication. */
 interface Measured {
   full: number[]
   delta: number[]
-  copy: number[]
 }
 
 /** Publishes to a target; resolves with the seconds. `peak` receives the highest peak resident set of any process, bytes. */
@@ -96,20 +94,14 @@ function collectGarbage(): void {
 type Figures = Record<string, number | null>
 
 function figuresOf(measured: Record<Kind, Measured>): Figures {
-  const ratio = (some: readonly number[], all: readonly number[], digits: number) =>
-    some.length === 0 || all.length === 0 ? null : rounded(median(some) / median(all), digits)
+  const ratio = (some: readonly number[], all: readonly number[]) =>
+    some.length === 0 || all.length === 0 ? null : rounded(median(some) / median(all), 3)
   const kinds = Object.entries(measured).flatMap(([kind, { full, delta }]) => [
-    [`${kind}DeltaRatio`, ratio(delta, full, 3)],
+    [`${kind}DeltaRatio`, ratio(delta, full)],
     [`${kind}Seconds`, full.length === 0 ? null : rounded(median(full))],
     [`${kind}DeltaSeconds`, delta.length === 0 ? null : rounded(median(delta))],
   ])
-  const { snapshot, parquet, ducklake } = measured
-  return {
-    ...Object.fromEntries(kinds),
-    snapshotOverCopy: ratio(snapshot.full, snapshot.copy, 2),
-    parquetOverCopy: ratio(parquet.full, parquet.copy, 2),
-    ducklakeOverCopy: ratio(ducklake.full, snapshot.copy, 2),
-  }
+  return Object.fromEntries(kinds)
 }
 
 async function measure(
@@ -126,10 +118,9 @@ async function measure(
   }
   const lake = (await server?.newLake(join(home, 'lake'))) ?? null
   return await inWarehouse(home, { memoryLimit: MEMORY_LIMIT, bulk: false }, async warehouse => {
-    const none = (): Measured => ({ full: [], delta: [], copy: [] })
+    const none = (): Measured => ({ full: [], delta: [] })
     const measured: Record<Kind, Measured> = { snapshot: none(), parquet: none(), postgres: none(), ducklake: none() }
     const changed = Math.round(rows * SHARE)
-    // A COPY for comparison has more memory, and would raise the peak of later rounds.
     const peaks = Array.from({ length: rounds }, () => ({ bytes: 0 }))
     for (const peak of peaks) {
       const timed = async (target: TargetConfig, refill: boolean) => {
@@ -151,11 +142,6 @@ async function measure(
       await timed(parquet, true)
       await load('newest')
       await timed(parquet, false)
-      for (const target of [snapshot, parquet]) {
-        const taken = await plainCopy(warehouse, place, { target, partitioned: target.type === 'parquet' })
-        measured[target.type].copy.push(taken)
-        log(`COPY for ${target.type}: ${rounded(taken)} s`)
-      }
       // PostgreSQL comes last, because its server continues to work in the background.
       const postgres = (await server?.newTarget()) ?? null
       if (postgres) {

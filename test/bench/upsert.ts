@@ -1,24 +1,20 @@
 // Measures the cost of a page that replaces conversations in a large warehouse of one or three million conversations: landed and loaded by
 // the real code, fifty pages of a hundred records per load. Ids are random, the worst case: every part of every table is touched.
-//
-// Every second load is made with a consumer of the change log: `changeLogRatio` is the processor time of loads with one, divided by that of
-// loads without.
 import { openWindow } from '../../src/core/planning/windows.ts'
 import type { Landing } from '../../src/landing/landing.ts'
 import { mix } from '../../src/sandbox/world/random.ts'
-import { registerConsumer, removeConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { loadPages } from '../../src/warehouse/load/load.ts'
 import type { LoadablePage, LoadContext } from '../../src/warehouse/load/load-input.ts'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { inFolder } from './command.ts'
 import { EXPORTED_AT_MS, type ExportedPage, landExport, PAGE, pageOf } from './landed-export.ts'
-import { type BenchOptions, median, rounded, seconds } from './measure.ts'
+import { type BenchOptions, rounded, seconds } from './measure.ts'
 import { copyId, multiply } from './multiplied.ts'
 import { contextOf, inWarehouse, landingOf, loadSource, type Place } from './place.ts'
 
 const PAGES_PER_LOAD = 50
-/** Number of loads, half of them with a consumer; a few suffice to show that the bench works. */
-const loadsBeside = (rows: number): number => (rows < 10_000 ? 2 : 20)
+/** Number of loads; one suffices to show that the bench works. */
+const loadsBeside = (rows: number): number => (rows < 10_000 ? 1 : 10)
 
 type Document = Record<string, unknown> & { ID: string }
 
@@ -75,26 +71,16 @@ async function countHeld({ writer }: LoadContext): Promise<number> {
   return row!.n
 }
 
-interface Measured {
-  /** Milliseconds per page of each load without a consumer. */
-  plain: number[]
-  /** Processor time of each load, in microseconds, without and with a consumer. */
-  cpu: Record<'plain' | 'logged', number[]>
-}
-
 /** Returns the milliseconds per page of each load, including checkpoints that DuckDB decides to make. */
-async function measure(place: Place, options: Replacing): Promise<Measured> {
+async function measure(place: Place, options: Replacing): Promise<number[]> {
   const pages = replacingPages(place, options)
   return inWarehouse(place.home, { bulk: false }, async warehouse => {
     const context = contextOf(warehouse, place)
     const landing = landingOf(place)
     const held = await countHeld(context)
-    const taken: Measured = { plain: [], cpu: { plain: [], logged: [] } }
+    const taken: number[] = []
     for (let load = 0; load < options.loads; load++) {
       const own = pages.slice(load * PAGES_PER_LOAD, (load + 1) * PAGES_PER_LOAD)
-      const kind = load % 2 === 0 ? 'plain' : 'logged'
-      if (kind === 'logged') await registerConsumer(context.writer, 'bench')
-      const before = process.cpuUsage()
       let landingSeconds = 0
       const took = await seconds(async () => {
         let landed: LoadablePage[] = []
@@ -105,12 +91,9 @@ async function measure(place: Place, options: Replacing): Promise<Measured> {
         if (records !== own.length * PAGE) throw new Error(`${records} records were loaded`)
       })
       const msPerPage = (part: number) => (part * 1_000) / own.length
-      const { user, system } = process.cpuUsage(before)
-      taken.cpu[kind].push(user + system)
-      if (kind === 'plain') taken.plain.push(msPerPage(took))
-      if (kind === 'logged') await removeConsumer(context.writer, 'bench')
+      taken.push(msPerPage(took))
       console.error(
-        `beside ${held.toLocaleString('en')}, ${kind}: ${rounded(msPerPage(took), 1)} ms per page, ${rounded(msPerPage(landingSeconds), 1)} of it landing`,
+        `beside ${held.toLocaleString('en')}: ${rounded(msPerPage(took), 1)} ms per page, ${rounded(msPerPage(landingSeconds), 1)} of it landing`,
       )
     }
     if ((await countHeld(context)) !== held) throw new Error('conversations were lost or duplicated')
@@ -125,7 +108,7 @@ export const upsertBench = (options: BenchOptions): Promise<Record<string, numbe
     const place = { home, source: await landExport(home, options) }
     const { records } = place.source
     await inWarehouse(home, { bulk: true }, warehouse => loadSource(place, contextOf(warehouse, place)))
-    const measured: Measured[] = []
+    const measured: number[] = []
     let copies = 1
     for (const rows of [options.rows, 3 * options.rows]) {
       const wanted = Math.round(rows / records)
@@ -133,14 +116,13 @@ export const upsertBench = (options: BenchOptions): Promise<Record<string, numbe
         multiply(writer, { source: records, from: copies, to: wanted - 1 }),
       )
       copies = wanted
-      measured.push(await measure(place, { copies, seed: copies, loads: loadsBeside(rows) }))
+      measured.push(mean(await measure(place, { copies, seed: copies, loads: loadsBeside(rows) })))
     }
-    const [small, large] = measured.map(({ plain }) => mean(plain))
+    const [small, large] = measured
     return {
       msPerPageAt1M: rounded(small!, 1),
       growthAt3M: rounded(large! / small!),
       msPerPageAt3M: rounded(large!, 1),
-      changeLogRatio: rounded(mean(measured.map(({ cpu }) => median(cpu.logged) / median(cpu.plain)))),
       rows: options.rows,
     }
   })
