@@ -56,7 +56,6 @@ describe.skipIf(noDisk)('a full disk', () => {
       if (folder !== leaseLog) expect(doctor.stdout).toContain('no free inodes')
       await disk.free(folder)
     }
-    if (isDeep) await expectFull(scene, home, { but: 8_192, at: 'warehouse.duckdb' })
     await expectFull(scene, landing, { but: 1_000_000, at: landing })
     expect(await count(scene)).toBe(0)
     const counts: number[] = []
