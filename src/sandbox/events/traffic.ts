@@ -111,8 +111,6 @@ export class Traffic {
   }
 }
 
-// A world whose conversations can be indexed by the hours in which something happens to them.
-
 interface AgendaWorld {
   /** The index of every conversation is below this. */
   limit: number
@@ -122,42 +120,29 @@ interface AgendaWorld {
   coarseMoments(index: number): number[]
 }
 
-/** Indexes only the conversations that began at most `LONGEST_LIFETIME_MS` before the requested hours. */
+/** Finds the conversations of an hour among those that began at most `LONGEST_LIFETIME_MS` before it. */
 class Agenda {
   private readonly world: AgendaWorld
+  /** Hours, from the epoch, in which something happens to a conversation, by its index. */
   private readonly hours = new Map<number, Set<number>>()
-  /** Conversations with an index from `from` up to, but not including, `until` have been entered into `hours`. */
-  private from = 0
-  private until = 0
 
   constructor(world: AgendaWorld) {
     this.world = world
   }
 
-  /** Returns the indices of the conversations in which something happens during that hour, which counts from the epoch. */
+  /** Returns the indices of the conversations in which something happens during that hour. */
   inHour(hour: number): number[] {
-    this.cover(this.firstSince(hour * HOUR - LONGEST_LIFETIME_MS), this.firstSince((hour + 1) * HOUR))
-    return [...(this.hours.get(hour) ?? [])].sort((a, b) => a - b)
+    const until = this.firstSince((hour + 1) * HOUR)
+    const found: number[] = []
+    for (let index = this.firstSince(hour * HOUR - LONGEST_LIFETIME_MS); index < until; index++)
+      if (this.hoursOf(index).has(hour)) found.push(index)
+    return found
   }
 
-  private cover(from: number, until: number): void {
-    if (from > this.until || until < this.from) {
-      this.hours.clear()
-      this.from = from
-      this.until = from
-    }
-    for (let index = from; index < this.from; index++) this.enter(index)
-    for (let index = this.until; index < until; index++) this.enter(index)
-    this.from = Math.min(this.from, from)
-    this.until = Math.max(this.until, until)
-  }
-
-  private enter(index: number): void {
-    for (const ms of this.world.coarseMoments(index)) {
-      const hour = Math.floor(ms / HOUR)
-      const indices = this.hours.get(hour) ?? new Set()
-      this.hours.set(hour, indices.add(index))
-    }
+  private hoursOf(index: number): ReadonlySet<number> {
+    const kept = this.hours.get(index) ?? new Set(this.world.coarseMoments(index).map(ms => Math.floor(ms / HOUR)))
+    this.hours.set(index, kept)
+    return kept
   }
 
   /** Finds the first conversation that begins at or after that time, by bisection. */
