@@ -20,7 +20,7 @@ const run = promisify(execFile)
 const HAS_NAMESPACES = spawnSync('unshare', ['--mount', '--net', 'true']).status === 0
 const NO_NAMESPACES = 'unshare is not allowed here: it needs root'
 
-const CERTIFICATE = join(import.meta.dirname, '../client/self-signed.pem')
+const CERTIFICATE = join(import.meta.dirname, '../cli/self-signed.pem')
 const DIST = join(import.meta.dirname, '../../dist/src')
 
 /** Returns the text of a failure with its hint; it must not contain the password. */

@@ -12,7 +12,7 @@ import { describeWithS3, type S3Target, s3Scene } from './s3-scene.ts'
 const scene = s3Scene()
 const { app, newTarget, publish } = scene
 
-const CERTIFICATE = join(import.meta.dirname, '../client/self-signed.pem')
+const CERTIFICATE = join(import.meta.dirname, '../cli/self-signed.pem')
 
 const unverified = (target: ParquetTarget, options = {}) => publish(target, { verify: false, ...options })
 

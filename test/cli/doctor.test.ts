@@ -12,12 +12,12 @@ import type { Config } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { writeDrainFailure } from '../../src/spool/drain-failure.ts'
 import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
-import { unreachedAddresses } from '../client/unreached-servers.ts'
 import { landedFile } from '../landing/landed-file.ts'
 import { ENTRY, newTarget, SETTINGS } from '../publish/published.ts'
 import { scene, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
+import { unreachedAddresses } from './unreached-servers.ts'
 
 interface Diagnosis {
   code: number | null

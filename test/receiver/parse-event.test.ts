@@ -35,17 +35,9 @@ const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const within = (value: string) => `{"workspaceSecret":${JSON.stringify(SECRET)},"turns":${value}}`
 
 describe('a secret', () => {
-  it.each([
-    ['its own', SECRET, null, 'ws'],
-    ['the next one', NEXT, 'ws', 'ws'],
-    ["another workspace's", OTHER, null, 'other'],
-  ])('is accepted: %s', (_whose, secret, addressed, workspaceId) => {
-    expect(kept(of({ workspaceSecret: secret }, addressed)).workspaceId).toBe(workspaceId)
-  })
-
   it('is valid only for its own workspace', () => {
+    expect(kept(of({ workspaceSecret: OTHER }, 'other')).workspaceId).toBe('other')
     expect(of({}, 'other')).toEqual({ refused: 'wrong-secret' })
-    expect(of({}, 'nobody')).toEqual({ refused: 'wrong-secret' })
   })
 
   it('is not read from a prototype', () => {
@@ -118,8 +110,8 @@ describe('a secret', () => {
     ['after a hundred others inside', `{"a":[${others(200, '{"workspaceSecret":"x"}')}],"workspaceSecret":"${NEXT}"}`],
     ['after a hundred others beside it', `{${others(200, '"workspaceSecret":"x"')},"workspaceSecret":"${NEXT}"}`],
     ['after others of other types', `{"workspaceSecret":null,"workspaceSecret":["x"],"workspaceSecret":"${NEXT}"}`],
-    ['after 8 MB', `{"a":[${others(500_000, '{"b":"cd\\\\"}')}],"workspaceSecret":"${NEXT}"}`],
-    ['before 8 MB', `{"workspaceSecret":"${NEXT}","a":"${'x\\"'.repeat(2_700_000)}"}`],
+    ['after 1 MB', `{"a":[${others(62_500, '{"b":"cd\\\\"}')}],"workspaceSecret":"${NEXT}"}`],
+    ['before 1 MB', `{"workspaceSecret":"${NEXT}","a":"${'x\\"'.repeat(340_000)}"}`],
   ])('is found %s', (_where, body) => expect(kept(ofText(body)).workspaceId).toBe('ws'))
 
   it.each([
@@ -240,8 +232,7 @@ describe('an event', () => {
   })
 
   it('is refused if it is nested too deeply, whether or not the parser accepts it', () => {
-    for (const levels of [600, 30_000, 100_000, 3_000_000])
-      expect(ofText(within(nested(levels)))).toEqual({ refused: 'too-deep' })
+    for (const levels of [600, 100_000]) expect(ofText(within(nested(levels)))).toEqual({ refused: 'too-deep' })
     // Brackets inside a string do not count as nesting.
     expect(kept(ofText(within(JSON.stringify(`\\"${'['.repeat(100_000)}`)))).payload.turns).toHaveLength(100_002)
   })
