@@ -156,15 +156,6 @@ describe('custom metrics', () => {
     expect(await get('met_sentiment')).toEqual(expected)
     expect(await exported()).toEqual(before)
   })
-
-  it('are refused with a key that exists, options of another type, or if they are of the system', async () => {
-    const before = await get('met_effort')
-    for (const metric of [{ key: 'solved', description: 'a' }, { options: ['a'] }])
-      expectRefused(await put('met_effort', metric), 400)
-    expectRefused(await put('met_solved', { description: 'a' }), 403)
-    expect(await get('met_effort')).toEqual(before)
-    expect((await put('met_effort', { key: 'effort' })).status).toBe(200)
-  })
 })
 
 describe('the workspace', () => {
