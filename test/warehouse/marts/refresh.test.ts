@@ -343,7 +343,7 @@ describe('marts that are brought up to date', () => {
         const rows = await rowsOf()
         expect(await rebuiltRows({ slice: 2 })).toEqual(rows)
       }),
-      { numRuns: rounds('MART_RUNS', { usual: 1, deep: 500 }), endOnFailure: true },
+      { numRuns: rounds('MART_RUNS', { usual: 1, deep: 200 }), endOnFailure: true },
     )
   })
 
