@@ -134,12 +134,8 @@ function rowLines({ name }: Check, violations: number, { rows, problem }: Shown)
 /** Returns the summary. `unstored`: why the results are not stored; null if they are. */
 function summary(results: readonly Ran[], unstored: string | null): string {
   const wrong = results.filter(({ outcome }) => outcome !== 'passed').length
-  const found =
-    wrong === 0
-      ? results.length === 1
-        ? 'The check passed'
-        : `All ${counted(results.length, 'check')} passed`
-      : `${count(wrong)} of ${counted(results.length, 'check')} did not pass`
+  const passed = results.length === 1 ? 'The check passed' : `All ${counted(results.length, 'check')} passed`
+  const found = wrong === 0 ? passed : `${count(wrong)} of ${counted(results.length, 'check')} did not pass`
   return unstored === null ? `${found}.` : `${found}. The results are not stored, because ${unstored}.`
 }
 

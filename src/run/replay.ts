@@ -9,6 +9,7 @@ import { ConvohouseError, isCode } from '../core/errors.ts'
 import { compactTimestamp } from '../core/time.ts'
 import { entriesIn } from '../files/durable.ts'
 import { pathSegment } from '../files/path-segment.ts'
+import type { LandingStore } from '../landing/landing.ts'
 import { expiredArchives } from '../spool/archive.ts'
 import { hasSpool, spoolRoot } from '../spool/folders.ts'
 import { copyConsumers } from '../warehouse/changes/consumers.ts'
@@ -127,26 +128,26 @@ async function expectNoLog({ home }: Config, file: string): Promise<void> {
 }
 
 /** Returns the folders in landing and spool of workspaces that the replay does not rebuild. */
-async function otherFolders({ home, workspaces }: Config): Promise<string[]> {
+async function otherFolders({ home, workspaces }: Config, landing: LandingStore): Promise<string[]> {
   const rebuilt = new Set(workspaces.map(({ id }) => pathSegment(id)))
   const spools = (await entriesIn(spoolRoot(home))).filter(entry => entry.isDirectory()).map(({ name }) => name)
-  const folders = new Set([...(await openStores(home).landing.folders()), ...spools])
+  const folders = new Set([...(await landing.folders()), ...spools])
   return [...folders].filter(name => !rebuilt.has(name)).sort()
 }
 
 /** Refuses to lose rows that only the warehouse of another layout has: no command of this version reads it. @throws REPLAY_LOSES_ROWS */
 async function expectNoOtherRows(config: Config): Promise<void> {
   const { home, workspaces } = config
-  const others = await otherFolders(config)
+  const { landing } = openStores(home)
+  const others = await otherFolders(config, landing)
   if (others.length > 0)
     throw new ConvohouseError('REPLAY_LOSES_ROWS', {
       what: `The warehouse has another layout, and this replay would leave out workspaces that have landed: ${others.join(', ')}. Nothing was changed.`,
       hint: 'Run `convohouse replay` without --workspace, with all of them configured; or pass --drop-expired, which leaves their rows in the file that is moved aside.',
       facts: { workspaces: others.join(', ') },
     })
-  const stores = openStores(home)
   for (const { id } of workspaces) {
-    const pages = [...(await stores.landing.workspace(id).expired()).values()].reduce((sum, count) => sum + count, 0)
+    const pages = [...(await landing.workspace(id).expired()).values()].reduce((sum, count) => sum + count, 0)
     const archives = await expiredArchives(home, id)
     if (pages + archives === 0) continue
     throw new ConvohouseError('REPLAY_LOSES_ROWS', {
