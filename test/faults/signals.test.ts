@@ -71,7 +71,7 @@ describe('a signal', () => {
     },
   )
 
-  it.runIf(isDeep)('during a wait for the rate limit ends the sync at once', SOON, async () => {
+  it('during a wait for the rate limit ends the sync at once', SOON, async () => {
     const scene = await faultScene({ sandbox: { hourlyRequests: 8 } })
     const running = scene.start(['sync', '--yes'])
     await running.said('waiting')

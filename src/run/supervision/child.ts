@@ -62,13 +62,13 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
   }
 }
 
-/** Probes the database every second, and exits once DuckDB has invalidated it. */
+/** Reads a table of the database every second, and exits once DuckDB has invalidated it. */
 async function exitWhenInvalidated({ warehouse }: App): Promise<void> {
   for (;;) {
     await sleep(LOOK_EVERY_MS, undefined, { ref: false })
     try {
       const connection = await warehouse.instance.connect()
-      await connection.run('SELECT 1').finally(() => connection.closeSync())
+      await connection.run('SELECT 1 FROM _change_log LIMIT 0').finally(() => connection.closeSync())
     } catch (error) {
       if (isInvalidated(error)) process.exit(DATABASE_INVALIDATED)
     }
