@@ -101,12 +101,15 @@ const chosen = <R extends Requested>(
 const longestWaiting = (due: Due[]): Due[] =>
   due.length <= IDS_PER_RUN ? due : due.sort((a, b) => a.lastMs - b.lastMs).slice(0, IDS_PER_RUN)
 
-/** Requests the resources of one id in turn. If the vendor lacks or refuses an id, its children are not requested. */
+/** Requests the record of an id, then its children at once. If the vendor lacks or refuses the id, no child is requested. */
 async function fetchById(fetching: ResourceFetching, { ids, resources }: Due, failed: FailedRequests): Promise<void> {
-  for (const resource of resources) {
-    const isFound = !failed.isGivenUp(resource) && (await fetchOne(fetching, { ids, resource }, failed))
-    if (failed.isOver || (!isFound && resource.parent === null)) return
-  }
+  const fetchIt = async (resource: Requested) =>
+    !failed.isGivenUp(resource) && !failed.isOver && (await fetchOne(fetching, { ids, resource }, failed))
+  const own = resources.filter(({ parent }) => parent === null)
+  for (const resource of own) if (!(await fetchIt(resource))) return
+  // All have ended when an error is thrown, so none lands a page afterwards.
+  const ended = await Promise.allSettled(resources.filter(({ parent }) => parent !== null).map(fetchIt))
+  for (const request of ended) if (request.status === 'rejected') throw request.reason
 }
 
 /** Requests and lands one resource. @returns true if the vendor has it */
