@@ -21,85 +21,58 @@ const READINGS: Readings = {
   teamPage: Number.POSITIVE_INFINITY,
 }
 
-export interface SandboxOptions {
+export const SANDBOX_DEFAULTS = {
   /** TCP port; 0 takes any that is free. */
-  port: number
-  host: string
-  workspaceId: string
-  token: string
-  agents: number
-  /** Number of conversations at the start, over all agents; they began in the `historyDays` before `startMs`. */
-  conversations: number
-  historyDays: number
-  /** New conversations per day after `startMs`, over all agents. */
-  arrivalsPerDay: number
-  seed: number
-  /** Meaning of the record's `ts`: its first message, or its last activity (notes on the API, "What is `ts`"). */
-  ts: 'created' | 'activity'
-  /** True to rename agents from time to time and to report that organizations and their clients come and go. */
-  traffic: boolean
-  /** `hasEverPaid` of the workspace; false refuses the export. */
-  paid: boolean
-  /** False lifts the hourly limit and the quota. */
-  limits: boolean
-  hourlyRequests: number
-  /** Length of the "hour" of the hourly limit, so that tests do not wait for a real one. */
-  hourMs: number
-  /** Billable sessions included in a billing period. */
-  quotaSessions: number
-  periodDays: number
-  /** Delay before each answer of the API, in real ms. */
-  latencyMs: number
-  /** Lag of the export's mirror behind the clock, in ms. */
-  mirrorLagMs: number
-  /** The sandbox's clock at the start, in ms since the epoch; undefined for real time. */
-  startMs: number | undefined
-  /** Sandbox seconds per real second; 0 stops the clock. */
-  speed: number
-  /** Bytes of rendered records kept in memory; 0 disables the cache. */
-  cacheBytes: number
-  /** Share of conversations with each kind of hostile record. */
-  hostile: HostileRates
-  /** Readings other than the default ones. */
-  readings: Partial<Readings>
-  /** Faults served from the start; can be changed while it runs. */
-  faults: FaultSettings
-  /** Webhook address at the start; can be changed while it runs. */
-  webhooks: WebhookSettings
-}
-
-export interface ResolvedOptions extends SandboxOptions {
-  startMs: number
-  readings: Readings
-}
-
-export const SANDBOX_DEFAULTS: SandboxOptions = {
   port: 4010,
   host: '127.0.0.1',
   workspaceId: 'ws_demo',
   token: 'sandbox-token',
   agents: 3,
+  /** Number of conversations at the start, over all agents; they began in the `historyDays` before `startMs`. */
   conversations: 20_000,
   historyDays: 90,
+  /** New conversations per day after `startMs`, over all agents. */
   arrivalsPerDay: 200,
   seed: 1,
-  ts: 'created',
+  /** Meaning of the record's `ts`: its first message, or its last activity (notes on the API, "What is `ts`"). */
+  ts: 'created' as 'created' | 'activity',
+  /** True to rename agents from time to time and to report that organizations and their clients come and go. */
   traffic: false,
+  /** `hasEverPaid` of the workspace; false refuses the export. */
   paid: true,
+  /** False lifts the hourly limit and the quota. */
   limits: true,
   hourlyRequests: 1_500,
+  /** Length of the "hour" of the hourly limit, so that tests do not wait for a real one. */
   hourMs: 3_600_000,
+  /** Billable sessions included in a billing period. */
   quotaSessions: 50_000,
   periodDays: 30,
+  /** Delay before each answer of the API, in real ms. */
   latencyMs: 0,
+  /** Lag of the export's mirror behind the clock, in ms. */
   mirrorLagMs: 0,
-  startMs: undefined,
+  /** The sandbox's clock at the start, in ms since the epoch; undefined for real time. */
+  startMs: undefined as number | undefined,
+  /** Sandbox seconds per real second; 0 stops the clock. */
   speed: 1,
+  /** Bytes of rendered records kept in memory; 0 disables the cache. */
   cacheBytes: 192 * 1024 * 1024,
-  hostile: {},
-  readings: {},
-  faults: {},
-  webhooks: {},
+  /** Share of conversations with each kind of hostile record. */
+  hostile: {} as HostileRates,
+  /** Readings other than the default ones. */
+  readings: {} as Partial<Readings>,
+  /** Faults served from the start; can be changed while it runs. */
+  faults: {} as FaultSettings,
+  /** Webhook address at the start; can be changed while it runs. */
+  webhooks: {} as WebhookSettings,
+}
+
+export type SandboxOptions = typeof SANDBOX_DEFAULTS
+
+export interface ResolvedOptions extends SandboxOptions {
+  startMs: number
+  readings: Readings
 }
 
 /** API document, section 8. */

@@ -68,7 +68,7 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
     conditions: service.conditions,
     webhooks: service.webhooks,
     close: async () => {
-      await service.webhooks.close()
+      service.webhooks.close()
       await new Promise<void>(resolve => {
         server.close(() => resolve())
         server.closeAllConnections()

@@ -156,30 +156,13 @@ function lightOf(record: Readonly<Record<string, unknown>>): Record<string, unkn
 // A conversation's transcript so far, as turns and as model messages. It agrees with the record: there are
 // `messagesNum` turns, and if a person wrote in a session, the session's last turn has the time of its last message.
 
-export interface Turn {
-  turnId: string
-  sessionId: string
-  role: 'assistant' | 'user' | 'human_agent'
-  type: 'text'
-  text: string
-  /** Milliseconds. */
-  timestamp: number
-  /** The staff member who wrote it. */
-  userId?: string
-}
-
-interface ModelMessage {
-  role: 'system' | 'user' | 'assistant'
-  content: string | { type: 'text'; text: string }[]
-}
-
 /** Maximum number of newest turns that the model sees. */
 const HISTORY_LENGTH = 12
 
 /** Returns the turns so far. */
-function turnsOf(scene: Scene): Turn[] {
-  return scene.sessions.flatMap((_, number) => sessionTurns(scene, number))
-}
+const turnsOf = (scene: Scene) => scene.sessions.flatMap((_, number) => sessionTurns(scene, number))
+
+export type Turn = ReturnType<typeof turnsOf>[number]
 
 /** Position of a contact's message: session and exchange, both from 0. */
 interface MessagePlace {
@@ -191,20 +174,15 @@ function messageText(scene: Scene, { session, exchange }: MessagePlace): string 
   return said(scene, session, exchange + 1)[exchange]!.question
 }
 
-function modelMessages(turns: readonly Turn[]): ModelMessage[] {
-  const recent = turns.slice(-HISTORY_LENGTH).map(({ role, text }, place): ModelMessage => {
+function modelMessages(turns: readonly Turn[]) {
+  const recent = turns.slice(-HISTORY_LENGTH).map(({ role, text }, place) => {
     if (role === 'user') return { role, content: text }
     return { role: 'assistant', content: place % 3 === 0 ? [{ type: 'text', text }] : text }
   })
   return [{ role: 'system', content: 'Answer in the language of the visitor.' }, ...recent]
 }
 
-interface Said {
-  question: string
-  answer: string
-}
-
-function said({ seed, index, locale }: Scene, session: number, count: number): Said[] {
+function said({ seed, index, locale }: Scene, session: number, count: number) {
   const draw = new Draw(seed, index, PURPOSE.transcript + session)
   return Array.from({ length: count }, () => ({
     question: sentence(draw, locale),
@@ -212,10 +190,10 @@ function said({ seed, index, locale }: Scene, session: number, count: number): S
   }))
 }
 
-function sessionTurns(scene: Scene, number: number): Turn[] {
+function sessionTurns(scene: Scene, number: number) {
   const { exchanges } = scene.life.courses[number]!
   const { id: sessionId, startMs, userMessages } = scene.sessions[number]!
-  const turn = (place: number, fields: Omit<Turn, 'turnId' | 'sessionId' | 'type'>): Turn => ({
+  const turn = (place: number, fields: { role: Role; text: string; timestamp: number; userId?: string }) => ({
     turnId: `${sessionId}_${place}`,
     sessionId,
     type: 'text',
@@ -232,8 +210,10 @@ function sessionTurns(scene: Scene, number: number): Turn[] {
   return [greeting, ...talked]
 }
 
+type Role = 'assistant' | 'user' | 'human_agent'
+
 /** Returns who answers: the agent or, after a handoff and until the session ends, the person. */
-function answerer({ life }: Scene, session: number, atMs: number): Pick<Turn, 'role' | 'userId'> {
+function answerer({ life }: Scene, session: number, atMs: number): { role: Role; userId?: string } {
   const { acceptedMs = Number.POSITIVE_INFINITY, acceptedBy } = life.courses[session]!.handoff ?? {}
   return acceptedMs < atMs ? { role: 'human_agent', userId: acceptedBy![0] } : { role: 'assistant' }
 }

@@ -8,8 +8,8 @@
 
 import { z } from 'zod'
 import { DAY, HOUR, SECOND } from '../../core/time.ts'
-import type { ConditionSettings } from '../limits/conditions.ts'
-import { issueTexts, type Param, paramIssue, type Rate, ratesSchema } from '../rates.ts'
+import { Settings as Conditions } from '../limits/conditions.ts'
+import { issueTexts, type Param, paramIssue, ratesSchema } from '../rates.ts'
 
 /**
  * `account`: changes the workspace's counters. `front`: the request never reaches the export. `refusal`: the export
@@ -116,49 +116,27 @@ export const FAULT_KINDS = [
 
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
+const RequestNumber = z.number().int().min(1)
+
 /**
  * Serves a fault to each request that matches all given fields, or changes conditions before answering. The requests of
  * each kind are numbered separately, from 1 since the faults were set.
  */
-export interface ScriptRule {
-  fault?: FaultName | undefined
-  param?: number | undefined
-  set?: ConditionSettings | undefined
-  agentId?: string | undefined
-  /** Default: export. */
-  kind?: FaultKind | undefined
-  at?: number | undefined
-  /** First and last number, both inclusive. */
-  from?: number | undefined
-  to?: number | undefined
-  /** Matches every multiple of this number. */
-  every?: number | undefined
-  /** Maximum number of matches. */
-  times?: number | undefined
-}
-
-export interface FaultSettings {
-  /** Determines which request numbers are hit. Default: 1. */
-  seed?: number | undefined
-  /** A probability for each export. */
-  rates?: Partial<Record<FaultName, Rate>> | undefined
-  /** Takes precedence over the rates. */
-  script?: ScriptRule[] | undefined
-}
-
-const RequestNumber = z.number().int().min(1)
-
 const Rule = z
   .strictObject({
     fault: z.enum(FAULT_NAMES).optional(),
-    set: z.record(z.string(), z.unknown()).optional(),
+    set: Conditions.optional(),
     param: z.number().optional(),
     at: RequestNumber.optional(),
+    /** First and last number, both inclusive. */
     from: RequestNumber.optional(),
     to: RequestNumber.optional(),
+    /** Matches every multiple of this number. */
     every: RequestNumber.optional(),
+    /** Maximum number of matches. */
     times: RequestNumber.optional(),
     agentId: z.string().min(1).optional(),
+    /** Default: export. */
     kind: z.enum(FAULT_KINDS).optional(),
   })
   .check(({ value, issues }) => {
@@ -166,7 +144,9 @@ const Rule = z
     if (message !== undefined) issues.push({ code: 'custom', input: value, message })
   })
 
-function ruleIssue({ fault, set, param, kind = 'export' }: ScriptRule): string | undefined {
+export type ScriptRule = z.infer<typeof Rule>
+
+function ruleIssue({ fault, set, param, kind = 'export' }: Partial<ScriptRule>): string | undefined {
   if ((fault === undefined) === (set === undefined)) return 'a rule has a fault or conditions to set'
   if (fault === undefined) return param === undefined ? undefined : 'conditions take no parameter'
   if (kind !== 'export' && !FAULTS[fault].search) return `${fault} is not served to requests of the kind ${kind}`
@@ -174,10 +154,15 @@ function ruleIssue({ fault, set, param, kind = 'export' }: ScriptRule): string |
 }
 
 const Settings = z.strictObject({
+  /** Determines which request numbers are hit. Default: 1. */
   seed: z.number().int().optional(),
+  /** A probability for each export. */
   rates: ratesSchema(FAULTS, 'fault').optional(),
+  /** Takes precedence over the rates. */
   script: z.array(Rule).optional(),
 })
+
+export type FaultSettings = z.infer<typeof Settings>
 
 /** Returns the validation issues of settings; `conditionIssues` validates the conditions that a script sets. */
 export function faultIssues(given: unknown, conditionIssues: (set: unknown) => string[]): string[] {

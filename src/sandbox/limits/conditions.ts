@@ -8,32 +8,26 @@ import { invalidOption, issueTexts } from '../rates.ts'
 import { PROVIDERS } from '../world/voices.ts'
 import type { Quota } from './limits.ts'
 
-const Settings = z.strictObject({
+export const Settings = z.strictObject({
+  /** False to refuse the export with 403. */
   paid: z.boolean().optional(),
+  /** Lag of the mirror. A longer one stops the mirror until it is reached; with a shorter one it catches up at once. */
   mirrorLagMs: z
     .number()
     .int()
     .min(0)
     .max(366 * DAY)
     .optional(),
+  /** Deleted agents, by ID or number from 1: not listed, and their export is a 404. All others exist. */
   gone: z.array(z.union([z.string(), z.number().int().min(1)])).optional(),
+  /** Voice providers that fail, by name; all others answer. */
   failedProviders: z.array(z.enum(PROVIDERS)).optional(),
+  /** Starts a new billing period now. */
   turnPeriod: z.literal(true).optional(),
 })
 
 /** Changes of settings. Omitted settings stay unchanged. */
-export interface ConditionSettings {
-  /** False to refuse the export with 403. */
-  paid?: boolean | undefined
-  /** Lag of the mirror. A longer one stops the mirror until it is reached; with a shorter one it catches up at once. */
-  mirrorLagMs?: number | undefined
-  /** Deleted agents, by ID or number from 1: not listed, and their export is a 404. All others exist. */
-  gone?: (string | number)[] | undefined
-  /** Voice providers that fail, by name; all others answer. */
-  failedProviders?: string[] | undefined
-  /** Starts a new billing period now. */
-  turnPeriod?: true | undefined
-}
+export type ConditionSettings = z.infer<typeof Settings>
 
 interface Affected {
   options: { mirrorLagMs: number; paid: boolean }

@@ -1,5 +1,6 @@
 // Billable sessions per billing period, and overage beyond the included ones (API document, sections 2.11 and 8).
 import { DAY } from '../../core/time.ts'
+import type { ResolvedOptions } from '../options.ts'
 
 /** Sessions per overage pack. */
 const PACK_SESSIONS = 1_000
@@ -7,26 +8,9 @@ const PACK_SESSIONS = 1_000
 /** The quota that is reported to a workspace without limits. */
 const UNLIMITED_SESSIONS = 1_000_000_000
 
-export interface Usage {
-  periodKey: string
-  billableUsedThisRequest: number
-  billableUsedThisPeriod: number
-  includedQuota: number
-  billableRemainingThisPeriod: number
-  overageUsedThisPeriod: number
-  overagePacksCharged: number
-  exportRequestCount: number
-  summary: string
-  logId: string
-}
+export type Usage = ReturnType<Quota['bill']>
 
-interface QuotaOptions {
-  limits: boolean
-  quotaSessions: number
-  periodDays: number
-  /** Start of the first period, ms. */
-  startMs: number
-}
+type QuotaOptions = Pick<ResolvedOptions, 'limits' | 'quotaSessions' | 'periodDays' | 'startMs'>
 
 /** A sequence of periods: its start, and the number of its first period. */
 interface Count {
@@ -63,7 +47,7 @@ export class Quota {
   }
 
   /** Bills one answered export request. Beyond the quota, requests succeed and packs are charged. */
-  bill(sessions: number, nowMs: number): Usage {
+  bill(sessions: number, nowMs: number) {
     const spent = this.spentIn(nowMs)
     spent.sessions += sessions
     spent.requests += 1
@@ -94,7 +78,7 @@ export class Quota {
     return this.usageOf({ key: this.periodKey(nowMs), billed, sessions: billed, requests: 1 })
   }
 
-  private usageOf({ key, billed, sessions, requests }: Counted): Usage {
+  private usageOf({ key, billed, sessions, requests }: Counted) {
     const overage = Math.max(0, sessions - this.includedQuota)
     const packs = Math.ceil(overage / PACK_SESSIONS)
     return {
@@ -141,11 +125,7 @@ export class Quota {
 /** The rate limit that is reported to a workspace without limits. */
 const UNLIMITED_REQUESTS = 1_000_000
 
-interface RateLimitOptions {
-  limits: boolean
-  hourlyRequests: number
-  hourMs: number
-}
+type RateLimitOptions = Pick<ResolvedOptions, 'limits' | 'hourlyRequests' | 'hourMs'>
 
 type Admission = { admitted: true } | { admitted: false; retryAfterMs: number }
 

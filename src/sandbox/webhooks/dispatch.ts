@@ -1,6 +1,5 @@
 // Sends events in the order of their creation. Each is posted once.
 
-import { Agent, request } from 'undici'
 import type { WorldEvent } from '../events/event-types.ts'
 
 /** Yields events created after `afterMs`, up to `untilMs`, in order. */
@@ -48,31 +47,15 @@ export class Dispatch {
 /** The vendor's timeout (API document, section 6.1). */
 const TIMEOUT_MS = 60_000
 
-/** Posts to the configured address, once per event: the vendor never resends. */
-export class Poster {
-  private readonly agent = new Agent({ connections: 1_000, pipelining: 1 })
-
-  /** Returns the answer's status; 0 without a complete answer in time. */
-  async post(url: string, body: string): Promise<number> {
-    try {
-      const answer = await request(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'convohouse-sandbox' },
-        body,
-        dispatcher: this.agent,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      })
-      await answer.body.dump()
-      return answer.statusCode
-    } catch {
-      return 0
-    }
-  }
-
-  /** Aborts requests in flight. */
-  close(): Promise<void> {
-    return this.agent.destroy()
+/** Posts an event once: the vendor never resends. Returns the answer's status; 0 without a complete answer in time. */
+export async function post(url: string, body: string, closed: AbortSignal): Promise<number> {
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'convohouse-sandbox' }
+  const signal = AbortSignal.any([closed, AbortSignal.timeout(TIMEOUT_MS)])
+  try {
+    const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
+    await answer.arrayBuffer()
+    return answer.status
+  } catch {
+    return 0
   }
 }

@@ -8,7 +8,7 @@ import type { SandboxClock } from '../clock.ts'
 import type { WorldEvent } from '../events/event-types.ts'
 import { workspaceEvent } from '../events/workspace-events.ts'
 import { invalidOption } from '../rates.ts'
-import { Dispatch, type EventsBetween, Poster } from './dispatch.ts'
+import { Dispatch, type EventsBetween, post } from './dispatch.ts'
 import { DEFAULT_WEBHOOK_SECRET, type WebhookSettings, webhookIssues } from './webhook-settings.ts'
 
 interface WebhookWorld {
@@ -36,14 +36,13 @@ const CHECK_EVERY_MS = 50
 export class Webhooks {
   private readonly world: WebhookWorld
   private readonly dispatch: Dispatch
-  private readonly poster = new Poster()
+  private readonly closing = new AbortController()
   private settings = DEFAULTS
   private timer: NodeJS.Timeout | undefined
   private total = 0
   private readonly outcomes: Partial<Record<EventOutcome, number>> = {}
   private underWay = 0
   private idle: (() => void)[] = []
-  private closed = false
 
   /** @throws ConvohouseError CONFIG_INVALID */
   constructor(world: WebhookWorld, given: WebhookSettings) {
@@ -95,10 +94,9 @@ export class Webhooks {
   }
 
   /** Aborts requests in flight and sends nothing more. */
-  async close(): Promise<void> {
-    this.closed = true
+  close(): void {
     clearInterval(this.timer)
-    await this.poster.close()
+    this.closing.abort()
   }
 
   private restartTimer(): void {
@@ -112,7 +110,7 @@ export class Webhooks {
   }
 
   private pump(): void {
-    while (!this.closed && this.settings.url !== null && this.underWay < CONCURRENCY) {
+    while (!this.closing.signal.aborted && this.settings.url !== null && this.underWay < CONCURRENCY) {
       const next = this.dispatch.take(this.world.clock.now())
       if (next === undefined) break
       if (!this.isSent(next)) continue
@@ -128,7 +126,7 @@ export class Webhooks {
 
   private async send(event: WorldEvent): Promise<void> {
     const { url, secret } = this.settings
-    const status = await this.poster.post(url!, JSON.stringify({ ...event.payload, workspaceSecret: secret }))
+    const status = await post(url!, JSON.stringify({ ...event.payload, workspaceSecret: secret }), this.closing.signal)
     if (status === 200) this.count('delivered')
     else this.count(status === 0 ? 'failed' : 'refused')
   }

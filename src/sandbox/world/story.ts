@@ -3,7 +3,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/time.ts'
 import { Draw, PURPOSE } from './random.ts'
 import { type Schedule, type Session, scheduleMoments } from './schedule.ts'
-import { ORGANIZATIONS, STAFF, type StaffMember, TEAMS } from './staff.ts'
+import { ORGANIZATIONS, STAFF, TEAMS } from './staff.ts'
 
 const CSAT_SHARE = 0.3
 const NOTES_SHARE = 0.25
@@ -34,18 +34,6 @@ interface Course {
 export interface Exchange {
   askedMs: number
   answeredMs: number
-}
-
-export interface Handoff {
-  requestedMs: number
-  /** Undefined if nobody accepted it. */
-  acceptedMs: number | undefined
-  acceptedBy: StaffMember | undefined
-  organizationId: string | null | undefined
-  requestedTeamKey: string | null | undefined
-  teamIds: string[] | null | undefined
-  teamKeys: string[] | null | undefined
-  queuePosition: number | null | undefined
 }
 
 /** Everything that will ever happen to a conversation. */
@@ -126,8 +114,10 @@ function middles(exchanges: number): number[] {
   return [1 + Math.round((exchanges - 1) / 3), 1 + Math.round((2 * (exchanges - 1)) / 3)]
 }
 
-/** Returns the handoff of a session to a person; undefined if it has none. */
-function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs }: Session): Handoff | undefined {
+export type Handoff = NonNullable<ReturnType<typeof handoffOf>>
+
+/** Returns the handoff of a session to a person; undefined if it has none. `acceptedMs` is undefined if nobody accepted it. */
+function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs }: Session) {
   const draw = new Draw(seed, index, PURPOSE.handoff + session)
   if (!draw.chance(HANDOFF_SHARE)) return undefined
   const requestedMs = startMs + Math.floor((endMs - startMs) * draw.unit())

@@ -1,15 +1,6 @@
 // Text-to-speech voices of several providers in the normalised shape (section 2.5).
 import { Draw, PURPOSE } from './random.ts'
 
-export interface Voice {
-  voiceId: string
-  name: string
-  provider: Provider
-  previewUrl: string
-  /** Properties to filter by. Each provider has different ones. */
-  filters: { accent?: string; gender?: string; useCase?: string; language?: string }
-}
-
 /** Number of voices of each provider. */
 const VOICES = { elevenlabs: 180, azure: 260, cartesia: 90, openai: 11, rime: 60 } as const
 
@@ -39,7 +30,10 @@ export function voiceIds(provider: Provider): string[] {
   })
 }
 
-export const voicesOf = (provider: Provider): Voice[] =>
+export type Voice = ReturnType<typeof voicesOf>[number]
+
+/** Returns the voices; each provider has different `filters`. */
+export const voicesOf = (provider: Provider) =>
   voiceIds(provider).map((id, place) => {
     const draw = new Draw(PROVIDERS.indexOf(provider), place, PURPOSE.voiceFacts)
     const [language, accent] = draw.pick(Object.entries(draw.chance(0.5) ? ENGLISH : OTHERS))

@@ -161,11 +161,9 @@ export class World {
 /** Creates a world; omitted options have their default. */
 export const createWorld = (given: Partial<SandboxOptions>): World => new World(resolveOptions(given))
 
-// Least-recently-used cache of rendered records, bounded by bytes.
-
+/** Caches rendered records; begins anew when they exceed `maxBytes`. */
 export class RecordCache {
   private readonly maxBytes: number
-  /** Entries in order of use, since a Map iterates in insertion order. */
   private readonly records = new Map<number, Buffer>()
   private bytes = 0
 
@@ -176,21 +174,14 @@ export class RecordCache {
   /** Returns the record of that state; renders it if it is not cached. */
   get(stateKey: number, render: () => string): Buffer {
     const kept = this.records.get(stateKey)
-    if (kept === undefined) return this.keep(stateKey, Buffer.from(render()))
-    this.records.delete(stateKey)
-    this.records.set(stateKey, kept)
-    return kept
-  }
-
-  private keep(stateKey: number, record: Buffer): Buffer {
-    if (record.length > this.maxBytes) return record
+    if (kept !== undefined) return kept
+    const record = Buffer.from(render())
+    if (this.bytes + record.length > this.maxBytes) {
+      this.records.clear()
+      this.bytes = 0
+    }
     this.records.set(stateKey, record)
     this.bytes += record.length
-    for (const [oldest, { length }] of this.records) {
-      if (this.bytes <= this.maxBytes) break
-      this.records.delete(oldest)
-      this.bytes -= length
-    }
     return record
   }
 }

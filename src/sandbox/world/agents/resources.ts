@@ -3,23 +3,6 @@ import { DAY, HOUR, SECOND } from '../../../core/time.ts'
 import { Draw, mix, PURPOSE } from '../random.ts'
 import { canary } from './secret-bearing.ts'
 
-export interface Variable {
-  id: string
-  in: string
-  type: string
-  value: unknown
-  defaultValue: unknown
-  key: string
-  description: string
-  required: boolean
-  reusable: boolean
-  isEnv: boolean
-  isSystem: boolean
-  isGlobal: boolean
-  agentId: string
-  userId: string
-}
-
 /** The agent that a variable or a tool belongs to; `agent` is its number from 0. */
 export interface Owner {
   seed: number
@@ -84,8 +67,8 @@ export function agentVariables(owner: Owner, nowMs: number): Variable[] {
 export const VARIABLE_DEFAULTS = {
   in: 'query',
   type: 'string',
-  value: null,
-  defaultValue: '',
+  value: null as unknown,
+  defaultValue: '' as unknown,
   description: '',
   required: false,
   reusable: false,
@@ -93,6 +76,8 @@ export const VARIABLE_DEFAULTS = {
   isSystem: false,
   isGlobal: false,
 }
+
+export type Variable = typeof VARIABLE_DEFAULTS & { id: string; key: string; agentId: string; userId: string }
 
 const variable = (kind: Kind, { agentId, workspaceId }: Owner, draw: Draw): Variable => ({
   id: `var_${draw.hex(12)}`,
@@ -104,29 +89,6 @@ const variable = (kind: Kind, { agentId, workspaceId }: Owner, draw: Draw): Vari
 
 // Tools of an agent (sections 2.1 and 2.2): one for orders in the agent's record, and others that come and go.
 
-export interface Tool {
-  id: string
-  name: string
-  description: string
-  isDefault: boolean
-  method: string
-  serverUrl: string
-  serverUrlSecret: string
-  createdAt: string
-  updatedAt: string
-  disabled: boolean
-  isExtTool: boolean
-  extId: string | null
-  isGlobal: boolean
-  variablesIds: string[]
-  agentId: string
-  userId: string
-  backchannellingPhrases: string[]
-  toolsSettings: unknown
-  fields: Variable[]
-  channels: string[]
-}
-
 /** Default values of a tool. */
 const TOOL_DEFAULTS = {
   isDefault: false,
@@ -135,7 +97,7 @@ const TOOL_DEFAULTS = {
   serverUrlSecret: '',
   disabled: false,
   isExtTool: false,
-  extId: null,
+  extId: null as string | null,
   isGlobal: false,
   variablesIds: [] as string[],
   backchannellingPhrases: [] as string[],
@@ -143,11 +105,14 @@ const TOOL_DEFAULTS = {
   channels: [] as string[],
 }
 
-type Given = Pick<Tool, 'id' | 'name' | 'description'> &
-  Partial<Omit<Tool, 'fields'>> & { fields: (Partial<Variable> & { key: string })[]; atMs: number }
+type Named = Record<'id' | 'name' | 'description', string>
+
+type Given = Named & Partial<typeof TOOL_DEFAULTS> & { fields: (Partial<Variable> & { key: string })[]; atMs: number }
+
+export type Tool = ReturnType<typeof toolRecord>
 
 /** Completes a tool for storage: numbers its fields, and adds owner and times. */
-export function toolRecord({ atMs, fields, ...given }: Given, { agentId, workspaceId: userId }: Owner): Tool {
+export function toolRecord({ atMs, fields, ...given }: Given, { agentId, workspaceId: userId }: Owner) {
   const at = new Date(atMs).toISOString()
   const own = { agentId, userId }
   return {
@@ -229,7 +194,7 @@ export interface Metric {
   type: string
   isSystem: boolean
   /** Only for `enum` metrics. */
-  options?: string[]
+  options?: readonly string[]
   createdAtUNIX: number
   updatedAtUNIX: number
 }
@@ -237,18 +202,8 @@ export interface Metric {
 /** Options of the metric `sentiment`. */
 export const SENTIMENTS = ['positive', 'neutral', 'negative'] as const
 
-interface MetricKind {
-  /** Id of the metric; omitted for a generated one. */
-  id?: string
-  key: string
-  description: string
-  type: string
-  isSystem?: true
-  options?: readonly string[]
-}
-
 /** The first five are in `metrics[]` of conversations. */
-const METRICS: readonly MetricKind[] = [
+const METRICS: readonly (Pick<Metric, 'key' | 'description' | 'type'> & Partial<Metric>)[] = [
   { id: 'met_sentiment', key: 'sentiment', description: 'How the visitor felt', type: 'enum', options: SENTIMENTS },
   { id: 'met_effort', key: 'effort', description: 'How hard it was, from 0 to 1', type: 'number' },
   { id: 'met_solved', key: 'solved', description: 'The question was answered', type: 'boolean', isSystem: true },
@@ -266,7 +221,15 @@ export function agentMetrics({ seed, agent, createdMs }: { seed: number; agent: 
     const ownId = `met_${draw.hex(12)}`
     const createdAtUNIX = Math.floor((createdMs + draw.int(0, DAY)) / SECOND)
     const updatedAtUNIX = createdAtUNIX + draw.int(0, (30 * DAY) / SECOND)
-    const shown = options && { options: [...options] }
-    return { id: id ?? ownId, key, description, type, isSystem, ...shown, createdAtUNIX, updatedAtUNIX }
+    return {
+      id: id ?? ownId,
+      key,
+      description,
+      type,
+      isSystem,
+      ...(options && { options }),
+      createdAtUNIX,
+      updatedAtUNIX,
+    }
   })
 }
