@@ -8,39 +8,23 @@ import { availableParallelism } from 'node:os'
 import { delimiter, dirname, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { type ListenAddress, parseAddress } from './config/address.ts'
+import { parseAddress } from './config/address.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
 import { problemsOf } from './config/problems.ts'
-import { type ResourceSettings, resourceSettings, resourceShape } from './config/resources.ts'
+import { resourceSettings, resourceShape } from './config/resources.ts'
 import { responseRuleShape, responseRules } from './config/response-rules.ts'
-import {
-  type PublishSettings,
-  publishConfig,
-  publishSettings,
-  type TargetConfig,
-  targetConfigs,
-  targets,
-} from './config/targets.ts'
-import {
-  type Schedule,
-  schedule,
-  scheduleConfig,
-  type TemporalSettings,
-  temporalConfig,
-  temporalSettings,
-} from './config/temporal.ts'
+import { publishConfig, publishSettings, targetConfigs, targets } from './config/targets.ts'
+import { schedule, scheduleConfig, temporalConfig, temporalSettings } from './config/temporal.ts'
 import { dataFolder, duration, moment, size, timeZone } from './config/values.ts'
 import {
   secretsInEnvironment,
   secretsReader,
-  type WebhookSettings,
   webhookConfig,
   webhookSecrets,
   webhookSettings,
 } from './config/webhooks.ts'
 import { ConvohouseError } from './core/errors.ts'
-import { REFRESH_ON, type RefreshOn } from './core/planning/refresh-rule.ts'
-import type { ResponseRules } from './core/response-rules.ts'
+import { REFRESH_ON } from './core/planning/refresh-rule.ts'
 
 export const CONFIG_FILE = 'convohouse.yaml'
 
@@ -121,92 +105,50 @@ export const file = z.strictObject({
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
 
-export interface WorkspaceConfig extends ResourceSettings {
-  id: string
-  apiUrl: string
-  tokenKept: SecretPlace
-  /** Reads the token from its variable or file. @throws TOKEN_MISSING */
-  readToken: () => string
-  /** Reads the webhook secrets; null if none are configured. @throws SECRET_MISSING */
-  readWebhookSecrets: (() => string[]) | null
-  since: string | null
-  /** The schedule on Temporal; null for none. */
-  schedule: Schedule | null
-  settleMs: number
-  mirrorLagMs: number
-  timeZone: string
-  /** Business hours and service levels. */
-  responseRules: ResponseRules
-  requestsPerHour: number
-  hourMs: number
-  hourReserveShare: number
-  headReserveShare: number | null
-  quietMs: number
-  refreshOn: RefreshOn
-  rereadHorizonMs: number
-  rereadShare: number
-  sampleShare: number
-  /** Null keeps them forever. */
-  retention: { pagesMs: number | null; eventsMs: number | null }
-  maxPage: number
-  timeoutMs: number
-}
+export type WorkspaceConfig = ReturnType<typeof workspaceConfig>
 
 /** The `source` of a configuration that is not read from a file. */
 export const ENVIRONMENT = 'the environment'
 
-export interface Config {
-  /** Absolute path of the data folder. */
-  home: string
-  memoryLimit: string
-  /** DuckDB's limit while a replay rebuilds the warehouse. */
-  replayMemoryLimit: string
-  threads: number
-  temporal: TemporalSettings
-  webhooks: WebhookSettings
-  /** Address at which processes without a receiver serve metrics; null for none unless `--metrics` is given. */
-  metrics: ListenAddress | null
-  /** Absolute folder of the user's own checks; null for none. */
-  checks: string | null
-  /** Absolute folder of the user's models; null for none. */
-  models: string | null
-  /** Absolute folder of DuckDB's extensions; null downloads them when a target needs them. */
-  extensions: string | null
-  publish: PublishSettings
-  /** Targets of publications. If there are none, nothing is published, and no change is logged. */
-  targets: TargetConfig[]
-  workspaces: WorkspaceConfig[]
-  /** Path of the file, or `the environment`. */
-  source: string
-}
+export type Config = ReturnType<typeof configOf>
 
 /** Returns a folder from a variable or the file. */
 const folderAt = (given: string | undefined, base: string): string | null => (given ? resolve(base, given) : null)
 
-function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: Environment): WorkspaceConfig {
+function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: Environment) {
   const tokenKept = absolutePlace(given.token, folder)
   return {
     id: given.id,
     apiUrl: given.apiUrl,
     tokenKept,
+    /** Reads the token from its variable or file. @throws TOKEN_MISSING */
     readToken: secretReader(tokenKept, env, { what: 'API token', code: 'TOKEN_MISSING' }),
+    /** Reads the webhook secrets; null if none are configured. @throws SECRET_MISSING */
     readWebhookSecrets: secretsReader(given.webhooks, folder, env),
     since: given.since ?? null,
     ...resourceSettings(given),
+    /** The schedule on Temporal; null for none. */
     schedule: given.schedule ? scheduleConfig(given.schedule) : null,
     settleMs: given.settle,
     mirrorLagMs: given.mirrorLag,
     timeZone: given.timeZone,
+    /** Business hours and service levels. */
     responseRules: responseRules(given),
     requestsPerHour: given.requestsPerHour,
     hourMs: given.hour ?? HOUR_MS,
     hourReserveShare: given.hourReserve,
+    /** Share of the period's quota reserved for new conversations; null reserves as many sessions as they are expected to need. */
     headReserveShare: given.headReserve ?? null,
+    /** Minimum age of the last read before a conversation or a range is exported again. */
     quietMs: given.quiet,
+    /** Changes that cause a refresh. */
     refreshOn: given.refreshOn,
+    /** Maximum age of ranges that are read again because they may hide conversations. */
     rereadHorizonMs: given.rereadHorizon,
+    /** Shares of the period's sessions that re-reads and samples may take; 0 for none. */
     rereadShare: given.rereadShare,
     sampleShare: given.sampleShare,
+    /** Maximum age of pages and of event payloads; null keeps them forever. */
     retention: { pagesMs: given.retention.pages ?? null, eventsMs: given.retention.events ?? null },
     maxPage: given.pageSize,
     timeoutMs: given.timeout ?? 60_000,
@@ -261,6 +203,35 @@ function parseFile(path: string): { value: unknown; locate: (path: readonly Prop
   }
 }
 
+function configOf(
+  given: z.infer<typeof file>,
+  { folder, env, source }: { folder: string; env: Environment; source: string },
+) {
+  const home = dataFolder(folder, env.CONVOHOUSE_HOME || given.home)
+  return {
+    /** Absolute path of the data folder. */
+    home,
+    ...memoryLimits(given),
+    threads: given.threads ?? availableParallelism(),
+    temporal: temporalConfig(given.temporal),
+    webhooks: webhookConfig(given.webhooks),
+    /** Address at which processes without a receiver serve metrics; null for none unless `--metrics` is given. */
+    metrics: given.metrics ?? null,
+    /** Absolute folder of the user's own checks; null for none. */
+    checks: folderAt(env.CONVOHOUSE_CHECKS || given.checks, folder),
+    /** Absolute folder of the user's models; null for none. */
+    models: folderAt(env.CONVOHOUSE_MODELS || given.models, folder),
+    /** Absolute folder of DuckDB's extensions; null downloads them when a target needs them. */
+    extensions: folderAt(env.CONVOHOUSE_EXTENSIONS || given.extensions, folder),
+    publish: publishConfig(given.publish),
+    /** Targets of publications. If there are none, nothing is published, and no change is logged. */
+    targets: targetConfigs(given.targets, { folder, home, file: source }),
+    workspaces: given.workspaces.map(one => workspaceConfig(one, folder, env)),
+    /** Path of the file, or `the environment`. */
+    source,
+  }
+}
+
 function fromFile(path: string, env: Environment): Config {
   const { value, locate } = parseFile(path)
   const parsed = file.safeParse(value, { reportInput: true })
@@ -280,22 +251,7 @@ function fromFile(path: string, env: Environment): Config {
       hint: 'Remove one of the two.',
     })
   }
-  const home = dataFolder(folder, env.CONVOHOUSE_HOME || parsed.data.home)
-  return {
-    home,
-    ...memoryLimits(parsed.data),
-    threads: parsed.data.threads ?? availableParallelism(),
-    temporal: temporalConfig(parsed.data.temporal),
-    webhooks: webhookConfig(parsed.data.webhooks),
-    metrics: parsed.data.metrics ?? null,
-    checks: folderAt(env.CONVOHOUSE_CHECKS || parsed.data.checks, folder),
-    models: folderAt(env.CONVOHOUSE_MODELS || parsed.data.models, folder),
-    extensions: folderAt(env.CONVOHOUSE_EXTENSIONS || parsed.data.extensions, folder),
-    publish: publishConfig(parsed.data.publish),
-    targets: targetConfigs(parsed.data.targets, { folder, home, file: path }),
-    workspaces: parsed.data.workspaces.map(one => workspaceConfig(one, folder, env)),
-    source: path,
-  }
+  return configOf(parsed.data, { folder, env, source: path })
 }
 
 const ENV_NAMES = { apiUrl: 'CONVOHOUSE_API_URL', token: 'CONVOHOUSE_API_TOKEN', id: 'CONVOHOUSE_WORKSPACE' } as const
@@ -324,32 +280,19 @@ function fromEnvironment(env: Environment, cwd: string): Config {
       hint: 'Run `convohouse init` to write a configuration, set these variables, or try `convohouse demo`, which needs neither.',
     })
   }
-  const parsed = workspace.safeParse({
+  const only = {
     id: env[ENV_NAMES.id]?.trim(),
     apiUrl: env[ENV_NAMES.apiUrl]?.trim(),
     token,
     webhooks: secretsInEnvironment(env),
-  })
+  }
+  const parsed = file.safeParse({ workspaces: [only] })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    const name = ENV_NAMES[issue!.path[0] as keyof typeof ENV_NAMES] ?? 'The environment'
+    const name = ENV_NAMES[issue!.path[2] as keyof typeof ENV_NAMES] ?? 'The environment'
     throw new ConvohouseError('CONFIG_INVALID', { what: `${name} ${issue!.message}.`, hint: 'Correct it.' })
   }
-  return {
-    home: dataFolder(cwd, env.CONVOHOUSE_HOME),
-    ...DEFAULT_MEMORY_LIMITS,
-    threads: availableParallelism(),
-    temporal: temporalConfig(temporalSettings.parse({})),
-    webhooks: webhookConfig(webhookSettings.parse({})),
-    metrics: null,
-    checks: folderAt(env.CONVOHOUSE_CHECKS, cwd),
-    models: folderAt(env.CONVOHOUSE_MODELS, cwd),
-    extensions: folderAt(env.CONVOHOUSE_EXTENSIONS, cwd),
-    publish: publishConfig(publishSettings.parse({})),
-    targets: [],
-    workspaces: [workspaceConfig(parsed.data, cwd, env)],
-    source: ENVIRONMENT,
-  }
+  return configOf(parsed.data, { folder: cwd, env, source: ENVIRONMENT })
 }
 
 /**

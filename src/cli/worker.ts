@@ -16,22 +16,21 @@ import { listenForScrapes } from '../telemetry/listen.ts'
 import type { MetricsPage } from '../telemetry/page.ts'
 import { configAt } from './flags/configuration.ts'
 import { addConfigFlag } from './flags/sync-flags.ts'
-import { invalidFlag, metricsAddress } from './flags/values.ts'
+import { metricsAddress, oneOf } from './flags/values.ts'
 import { metricsOf, openAppWhenReleased } from './open-app.ts'
 import { log, stampLines } from './terminal/print.ts'
 import { endOnParentRequest, STOPPING, stopOnSignals } from './terminal/signals.ts'
 
 const ROLES = ['export', 'warehouse', 'all'] as const satisfies readonly Role[]
 
-function role(text: string): Role {
-  const known = ROLES.find(one => one === text)
-  if (known) return known
-  throw invalidFlag(`--role cannot be ${JSON.stringify(text)}.`, `Give one of: ${ROLES.join(', ')}.`)
-}
-
 export const define = (command: Command): Command =>
   addConfigFlag(command)
-    .option('--role <role>', 'export (any number of workers), warehouse (exactly one), or all', role, 'all')
+    .option(
+      '--role <role>',
+      'export (any number of workers), warehouse (exactly one), or all',
+      oneOf('--role', ROLES),
+      'all',
+    )
     .option(
       '--metrics <host:port>',
       'serve metrics for Prometheus at this address (default: as configured, else none)',

@@ -29,23 +29,15 @@ export const resourceShape = {
   crawler: z.strictObject({ pages: idsByOwner.default({}), bodies: z.boolean().default(false) }).prefault({}),
 }
 
-export interface ResourceSettings {
+export const resourceSettings = (given: z.infer<z.ZodObject<typeof resourceShape>>) => ({
   /** Ids of organizations to read, besides those that conversations and events mention. */
-  organizations: string[]
-  /** Names of the resources that a sync requests. */
-  resources: readonly string[]
-  /** Ids of custom metrics to read, by agent, besides those in conversations. */
-  customMetrics: Readonly<Record<string, readonly string[]>>
-  /** Ids of pages to read, by crawler job. */
-  crawlerPages: Readonly<Record<string, readonly string[]>>
-  /** True if Markdown and HTML of these pages are kept. */
-  keepsCrawlerBodies: boolean
-}
-
-export const resourceSettings = (given: z.infer<z.ZodObject<typeof resourceShape>>): ResourceSettings => ({
   organizations: given.organizations,
+  /** Names of the resources that a sync requests. */
   resources: chosenResources(given.resources),
+  /** Ids of custom metrics to read, by agent, besides those in conversations. */
   customMetrics: given.customMetrics,
+  /** Ids of pages to read, by crawler job. */
   crawlerPages: given.crawler.pages,
+  /** True if Markdown and HTML of these pages are kept. */
   keepsCrawlerBodies: given.crawler.bodies,
 })

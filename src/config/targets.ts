@@ -37,17 +37,14 @@ export const publishSettings = z.strictObject({
   memoryLimit: size.default('512MB'),
 })
 
-export interface PublishSettings {
+export const publishConfig = ({ every, memoryLimit }: z.infer<typeof publishSettings>) => ({
   /** Minimum time from the beginning of one publication to that of the next. */
-  everyMs: number
-  /** DuckDB's limit in the process that writes a target. */
-  memoryLimit: string
-}
-
-export const publishConfig = ({ every, memoryLimit }: z.infer<typeof publishSettings>): PublishSettings => ({
   everyMs: every,
+  /** DuckDB's limit in the process that writes a target. */
   memoryLimit,
 })
+
+export type PublishSettings = ReturnType<typeof publishConfig>
 
 /** Describes the location of a target's data, for people. */
 export const placeOf = (target: TargetConfig): string => kindOf(target).place(target)

@@ -11,15 +11,10 @@ export const temporalSettings = z.strictObject({
   lease: duration.prefault('2m'),
 })
 
-export interface TemporalSettings {
+export const temporalConfig = ({ queues, lease }: z.infer<typeof temporalSettings>) => ({
   /** Prefix of the task queues' names. */
-  queues: string
-  /** Lifetime of a lease. */
-  leaseMs: number
-}
-
-export const temporalConfig = ({ queues, lease }: z.infer<typeof temporalSettings>): TemporalSettings => ({
   queues,
+  /** Lifetime of a lease. */
   leaseMs: lease,
 })
 

@@ -32,16 +32,10 @@ export const webhookSecrets = z.strictObject({
     .max(4, 'must name at most four secrets'),
 })
 
-export interface WebhookSettings {
-  host: string
-  port: number
-  maxBodyBytes: number
-  maxConnections: number
-}
-
-export function webhookConfig({ maxBody, ...given }: z.infer<typeof webhookSettings>): WebhookSettings {
-  return { ...given, maxBodyBytes: maxBody }
-}
+export const webhookConfig = ({ maxBody, ...given }: z.infer<typeof webhookSettings>) => ({
+  ...given,
+  maxBodyBytes: maxBody,
+})
 
 /** Returns a reader of a workspace's secrets; null if it has none. */
 export function secretsReader(

@@ -1,7 +1,6 @@
 // The resources of one workspace that the composition root opens for the steps.
 import type { VendorClient } from '../client/client.ts'
-import type { RefreshOn } from '../core/planning/refresh-rule.ts'
-import type { ResponseRules } from '../core/response-rules.ts'
+import type { WorkspaceConfig } from '../config.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -32,42 +31,16 @@ export type FetchDependencies = Omit<StepsDependencies, 'warehouse'>
 /** Ids by the preceding id in a path: metrics by agent, pages by crawler job. */
 export type IdsByOwner = Readonly<Record<string, readonly string[]>>
 
-interface WorkspaceSettings {
-  /** Configured organizations, fetched besides those that the tables reference. */
-  organizations: readonly string[]
-  /** Configured custom metrics by agent, fetched besides those of conversations. */
-  customMetrics: IdsByOwner
-  /** Configured pages of crawler jobs. */
-  crawlerPages: IdsByOwner
-  /** True to keep the Markdown and HTML of these pages. */
-  keepsCrawlerBodies: boolean
-  /** Streams of the resources that a sync requests by id. */
-  resources: readonly string[]
-  timeZone: string
-  /** Business hours and service levels; none if omitted. */
-  responseRules?: ResponseRules
-  settleMs: number
-  mirrorLagMs: number
-  requestsPerHour: number
-  hourMs: number
-  hourReserveShare: number
-  /** Share of the period's quota reserved for new conversations; null reserves as many sessions as they are expected to need. */
-  headReserveShare: number | null
-  maxPage: number
-  /** Lifetime of a lease; default: the governor's. */
+/** Settings about the configuration itself and its secrets, which the steps do not need. */
+type Unread = 'id' | 'apiUrl' | 'tokenKept' | 'readToken' | 'readWebhookSecrets' | 'since' | 'schedule' | 'timeoutMs'
+
+/** Settings that may be omitted: no business hours, everything is kept forever, the governor's leases. */
+interface Omittable extends Partial<Pick<WorkspaceConfig, 'responseRules' | 'retention'>> {
+  /** Lifetime of a lease. */
   leaseMs?: number
-  /** Minimum age of the last read before a conversation or a range is exported again. */
-  quietMs: number
-  /** Changes that cause a refresh. */
-  refreshOn: RefreshOn
-  /** Maximum age of ranges that are read again because they may hide conversations. */
-  rereadHorizonMs: number
-  /** Shares of the period's sessions that re-reads and samples may take; 0 for none. */
-  rereadShare: number
-  sampleShare: number
-  /** Maximum age of pages and of event payloads; omitted to keep them forever. */
-  retention?: { pagesMs: number | null; eventsMs: number | null }
 }
+
+type WorkspaceSettings = Omit<WorkspaceConfig, Unread | keyof Omittable> & Omittable
 
 export interface CircuitBreaker {
   /** Counts the trips. A lease may send requests only while the count has not changed since the lease began. */

@@ -1,6 +1,5 @@
 // Billable sessions per billing period, and overage beyond the included ones (API document, sections 2.11 and 8).
 import { DAY } from '../../core/time.ts'
-import type { ResolvedOptions } from '../options.ts'
 
 /** Sessions per overage pack. */
 const PACK_SESSIONS = 1_000
@@ -10,7 +9,13 @@ const UNLIMITED_SESSIONS = 1_000_000_000
 
 export type Usage = ReturnType<Quota['bill']>
 
-type QuotaOptions = Pick<ResolvedOptions, 'limits' | 'quotaSessions' | 'periodDays' | 'startMs'>
+interface QuotaOptions {
+  limits: boolean
+  quotaSessions: number
+  periodDays: number
+  /** Start of the first period, ms. */
+  startMs: number
+}
 
 /** A sequence of periods: its start, and the number of its first period. */
 interface Count {
@@ -125,7 +130,11 @@ export class Quota {
 /** The rate limit that is reported to a workspace without limits. */
 const UNLIMITED_REQUESTS = 1_000_000
 
-type RateLimitOptions = Pick<ResolvedOptions, 'limits' | 'hourlyRequests' | 'hourMs'>
+interface RateLimitOptions {
+  limits: boolean
+  hourlyRequests: number
+  hourMs: number
+}
 
 type Admission = { admitted: true } | { admitted: false; retryAfterMs: number }
 
