@@ -54,8 +54,6 @@ export interface AppOptions {
 export interface App {
   warehouse: Warehouse
   stores: Stores
-  /** The query socket, open while this process holds the warehouse. */
-  socketPath: string
   /** Questions that the query socket answers besides queries. */
   questions: Questions
   /** Landed pages that are not loaded, by workspace. */
@@ -82,8 +80,8 @@ export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<
         .noteRun(record, begunMs)
         .catch(() => {})
     const serving = await serveQueries({ home, instance: warehouse.instance, ...(onQuery && { onQuery }) })
-    const { path: socketPath, questions } = acquire(serving, server => server.close())
-    return { warehouse, stores, socketPath, questions, pending: new Map(), spools: new Map() }
+    const { questions } = acquire(serving, server => server.close())
+    return { warehouse, stores, questions, pending: new Map(), spools: new Map() }
   })
 }
 

@@ -23,8 +23,6 @@ export interface Progress {
   /** `code`: the failure that paused the run; omitted if none did. */
   waiting: { untilMs: number; reason: 'paused' | 'hour'; code?: ErrorCode } | null
   failures: Failure[]
-  /** Requested syncs that have not begun. */
-  queued: number
   /** Reports of the most recently ended syncs, oldest first. */
   reports: SyncReport[]
 }
@@ -50,7 +48,6 @@ export const newProgress = (): Progress => ({
   run: null,
   phase: 'idle',
   paused: false,
-  queued: 0,
   reports: [],
 })
 

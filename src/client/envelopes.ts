@@ -26,8 +26,6 @@ export interface ExportEnvelope {
   usage: ReportedUsage | null
   bill: ReportedBill | null
   rateLimit: ReportedRateLimit | null
-  mode: string | null
-  source: string | null
   /** The vendor's echo of the query. */
   query: EchoedQuery | null
 }
@@ -90,7 +88,6 @@ const paging = {
   limit: count,
   scannedConvoCount: count,
   mode: text,
-  source: text,
   query: z.looseObject({}).nullish().catch(null),
 }
 
@@ -135,8 +132,6 @@ export function readExportEnvelope(parsed: unknown, { selected = false } = {}): 
     usage: flat.usage?.usage ?? null,
     bill: flat.usage?.bill ?? null,
     rateLimit: flat.rateLimit,
-    mode,
-    source: flat.source ?? paging?.source ?? null,
     query: flat.query ?? paging?.query ?? null,
   }
 }

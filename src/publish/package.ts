@@ -39,8 +39,6 @@ export interface PackagedTable {
   deletes: string | null
   /** Files with the rows to insert. */
   rows: string[]
-  /** True if the target may publish the files unchanged. */
-  isFinal: boolean
   /** Number of rows in all files. */
   rowCount: number
   /** The partitions whose rows the files replace, for a target that keeps partitions; null if the table has none. */
@@ -74,12 +72,11 @@ export interface Package extends PackageHead {
 }
 
 const packaged = (
-  { isFinal }: Writing,
   relation: SelectedRelation,
 ): Omit<PackagedTable, 'isWhole' | 'deletes' | 'rows' | 'rowCount' | 'partitions'> => {
   const { name, about, columns, key, isKeyUnique, published } = relation
   return {
-    ...{ name, about, key: [...key], isKeyUnique, isFinal },
+    ...{ name, about, key: [...key], isKeyUnique },
     columns: columns.map(({ name: column, sqlType, about: text }) => ({ name: column, sqlType, about: text })),
     isChild: name !== published.table,
     timeColumn: name === published.table ? published.timeColumn : null,
@@ -113,17 +110,17 @@ async function writeChanged(
     ? `t.${RECORD_NUMBER.name} IN (SELECT ${RECORD_NUMBER.name} FROM ${CHANGED_NUMBERS})`
     : hasChangedKey(relation)
   const { files, count } = await writeRows(writing, relation, [isChanged, ...(where ? [where] : [])].join(' AND '))
-  return { ...packaged(writing, relation), isWhole: false, deletes, rows: files, rowCount: count, partitions: null }
+  return { ...packaged(relation), isWhole: false, deletes, rows: files, rowCount: count, partitions: null }
 }
 
-const wholeTable = (writing: Writing, relation: SelectedRelation, { files, count }: WrittenRows): PackagedTable => ({
-  ...packaged(writing, relation),
+const wholeTable = (relation: SelectedRelation, { files, count }: WrittenRows): PackagedTable => ({
+  ...packaged(relation),
   ...{ isWhole: true, deletes: null, rows: files, rowCount: count, partitions: null },
 })
 
 /** Writes all rows. */
 const writeAll = async (writing: Writing, relation: SelectedRelation): Promise<PackagedTable> =>
-  wholeTable(writing, relation, await writeRows(writing, relation, relation.where))
+  wholeTable(relation, await writeRows(writing, relation, relation.where))
 
 /** A table and its child tables. */
 interface Family {
@@ -148,7 +145,7 @@ async function* writeTouched(
     })
     const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0)
     const partitioned = { rows: [], rowCount, partitions: { by: columns, written: parts } }
-    yield { ...packaged(writing, relation), isWhole: changes === null, deletes: null, ...partitioned }
+    yield { ...packaged(relation), isWhole: changes === null, deletes: null, ...partitioned }
   }
 }
 
@@ -159,9 +156,9 @@ async function* writeWhole(writing: Writing, { own, columns }: Family): AsyncGen
 }
 
 /** Yields the tables that a refill creates but leaves empty because a check fails. */
-function* emptyTables(writing: Writing, { own, columns }: Family): Generator<PackagedTable> {
+function* emptyTables({ own, columns }: Family): Generator<PackagedTable> {
   const partitions = columns.length > 0 ? { by: columns, written: [] } : null
-  for (const relation of own) yield { ...wholeTable(writing, relation, { files: [], count: 0 }), partitions }
+  for (const relation of own) yield { ...wholeTable(relation, { files: [], count: 0 }), partitions }
 }
 
 /** Writes the changed rows of a table and its child tables. The largest table comes last: the target deletes while it is written. */
@@ -210,7 +207,7 @@ export async function* writeTables(
     if (changes !== null) {
       const isChanged = changes.tables.some(one => one.published.table === published.table)
       if (isChanged) yield* writeDelta(writing, family, { changes, isByPartition: partitionBy !== null })
-    } else if (blocked.has(published.table)) yield* emptyTables(writing, family)
+    } else if (blocked.has(published.table)) yield* emptyTables(family)
     else yield* writeWhole(writing, family)
   }
 }

@@ -1,7 +1,7 @@
 // The DuckDB instance of a target's process, its extensions, and the lock of a target that is a file or folder. Only
 // that process loads extensions, from the configured folder or else from the network. DuckDB checks their signature.
 import { existsSync } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
@@ -10,7 +10,7 @@ import { ConvohouseError, isCode } from '../core/errors.ts'
 import { destinationOf } from '../files/destination.ts'
 import { makeFolder } from '../files/durable.ts'
 import { statementsOn, type Writer } from '../warehouse/connection.ts'
-import { isLocked, isStub, messageOf } from '../warehouse/fault.ts'
+import { isLocked, isStub, messageOf, removeStub } from '../warehouse/fault.ts'
 import type { ExtensionPlaces, TargetSettings } from './target-port.ts'
 
 export type TargetDatabase = Pick<Writer, 'run' | 'rows'>
@@ -97,7 +97,7 @@ export async function lockTarget(database: TargetDatabase, path: string, file = 
       // A kill or a full disk cut the file off while DuckDB was creating it.
       if (!(await isStub(file).catch(() => false)))
         throw diskErrorCode(cause) === null ? foreignLock(file, cause) : cause
-      await rm(file, { force: true })
+      await removeStub(file).catch(() => {})
       await attach()
     })
   } catch (cause) {

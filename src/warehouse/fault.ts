@@ -1,6 +1,6 @@
 // Translates DuckDB's errors about the warehouse file: a disk error, a damaged file, or a file that another process
 // holds. DuckDB has no error codes, so errors are recognised by their text.
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, rename, rm, stat } from 'node:fs/promises'
 import { diskErrorCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 
@@ -80,4 +80,13 @@ export async function isStub(file: string): Promise<boolean> {
   const { size } = await stat(file)
   if (size >= HEADER_BYTES) return false
   return size === 0 || (await readFile(file)).toString('latin1', 8, 12) === 'DUCK'
+}
+
+/** Removes a stub. @returns false if another process has put its file there, which stays, with that process's lock */
+export async function removeStub(file: string): Promise<boolean> {
+  const aside = `${file}.${process.pid}`
+  await rename(file, aside)
+  const isOurs = await isStub(aside)
+  await (isOurs ? rm(aside) : rename(aside, file))
+  return isOurs
 }

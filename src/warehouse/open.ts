@@ -16,7 +16,7 @@ import { homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { sizeOf } from '../core/words.ts'
 import { type Connectable, openWriter, type Writer } from './connection.ts'
-import { isLocked, isStub, openingError } from './fault.ts'
+import { isLocked, isStub, openingError, removeStub } from './fault.ts'
 import { MACROS } from './macros.ts'
 import { createTables } from './maintenance/create-tables.ts'
 import { createSpillParent, removeStaleSpills, spillFolder } from './temporary-files.ts'
@@ -96,8 +96,7 @@ async function attach(connection: DuckDBConnection, file: string): Promise<void>
   } catch (cause) {
     // A process that is still creating the file holds its lock.
     if (isLocked(cause) || !(await isStub(file).catch(() => false))) throw openingError(file, cause)
-    await rm(file, { force: true })
-    await rm(`${file}.wal`, { force: true })
+    if (await removeStub(file).catch(() => false)) await rm(`${file}.wal`, { force: true })
     await attempt().catch(async second => {
       // DuckDB notices only when it reads them again that a full disk cut off its headers.
       throw (await isStub(file).catch(() => false))

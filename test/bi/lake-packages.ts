@@ -75,7 +75,6 @@ export async function lakeWriter(
           isWhole: refill,
           deletes: refill ? null : file('deletes'),
           rows: [file(name)],
-          isFinal: false,
           rowCount: rows.length,
         },
         partitions: null,

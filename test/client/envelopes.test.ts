@@ -19,7 +19,6 @@ const PAGING = {
   limit: 100,
   mode: 'paginated',
   scannedConvoCount: 9,
-  source: 'mirror',
 }
 const READ = {
   data: [{ ID: 'c1' }],
@@ -30,8 +29,6 @@ const READ = {
   usage: USAGE,
   bill: { logId: 'x', summary: null },
   rateLimit: RATE_LIMIT,
-  mode: 'paginated',
-  source: 'mirror',
 }
 
 describe('an export envelope', () => {
@@ -75,7 +72,7 @@ describe('an export envelope', () => {
 
   it('has null for missing fields', () => {
     const read = readExportEnvelope({ data: [], hasMore: false })
-    expect(read).toMatchObject({ scanned: null, usage: null, rateLimit: null, mode: null, source: null })
+    expect(read).toMatchObject({ scanned: null, usage: null, rateLimit: null })
     expect('limit' in read).toBe(false)
   })
 

@@ -44,7 +44,7 @@ it.each([
       isChild: false,
       timeColumn: null,
     },
-    ...{ isWhole: false, isFinal: false, deletes: file, rows: [], rowCount: 0, partitions: null },
+    ...{ isWhole: false, deletes: file, rows: [], rowCount: 0, partitions: null },
   })
   const left = await database.rows<{ n: string }>('SELECT count(*)::VARCHAR AS n FROM seen')
   expect(Number(left[0]!.n)).toBe(stored.filter(time => time === null || !changed.includes(time)).length)

@@ -158,7 +158,7 @@ it('keeps the files of a partition, but joins many that have few rows', async ()
   const columns = [{ name: 'id', sqlType: 'VARCHAR', about: '' }]
   const table: PackagedTable = {
     ...{ name: 'ids', about: '', columns, key: ['id'], isKeyUnique: true, isChild: false, timeColumn: null },
-    ...{ isWhole: true, deletes: null, rows: [], isFinal: true, rowCount: 0, partitions: { by: ['month'], written } },
+    ...{ isWhole: true, deletes: null, rows: [], rowCount: 0, partitions: { by: ['month'], written } },
   }
   const contents = { base: null, watermark: watermarkAt(1), erases: false, tables: [table], rowCount: 14 }
   await target.apply({ kind: 'refill', ...contents })

@@ -32,7 +32,6 @@ const TABLE: PackagedTable = {
     isWhole: true,
     deletes: null,
     rows: [],
-    isFinal: false,
     rowCount: 0,
     partitions: null,
   },

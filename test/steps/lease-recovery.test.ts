@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openWorkspaceContexts } from '../../src/app/workspace-context.ts'
 import { newRunId } from '../../src/app.ts'
+import { ConvohouseError } from '../../src/core/errors.ts'
 import { type Grant, SPARE_REQUESTS } from '../../src/core/governor/governor.ts'
 import { newProgress, type WindowProgress } from '../../src/core/planning/windows.ts'
 import { grantedPeriod } from '../../src/core/quota/billing-period.ts'
@@ -71,6 +72,19 @@ function endedHolder(): string {
   const { pid } = spawnSync('true')
   return `${hostname()}/${pid}/id`
 }
+
+describe('a lease whose answer cannot be logged', () => {
+  it('counts the page, which has landed', async () => {
+    const { simulated, steps, workspaceContext, call, request } = await setUp()
+    const { append } = workspaceContext.leaseLog
+    const full = new ConvohouseError('HOME_UNUSABLE', { what: 'The disk is full.' })
+    workspaceContext.leaseLog.append = async entry => (entry.kind === 'request' ? Promise.reject(full) : append(entry))
+    const grant = grantOf(simulated.sandbox.clock.now())
+    const result = await steps.fetchPages({ request, progress: windowOf(simulated), grant }, call)
+    expect(result).toMatchObject({ pages: 1, failure: { code: 'HOME_UNUSABLE' } })
+    expect(await workspaceContext.landing.list('conversations')).toHaveLength(1)
+  })
+})
 
 describe('a lease that names its process', () => {
   it.each([

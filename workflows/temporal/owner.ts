@@ -42,8 +42,8 @@ export interface Owner {
 
 /** Publishes progress to queries and to Temporal's UI. */
 export function publishProgress(owner: Owner, progress: Progress): void {
-  owner.progress = { ...progress, queued: Math.max(0, owner.queue.length - 1) }
-  setCurrentDetails(progressMarkdown(owner.progress))
+  owner.progress = progress
+  setCurrentDetails(progressMarkdown(progress))
 }
 
 export const cancelled = ({ root }: Owner): boolean => root.consideredCancelled

@@ -60,7 +60,6 @@ const leaseOf = (entry: LeaseGranted): Lease => ({
   sessions: entry.sessions,
   billed: 0,
   pageSessions: entry.pageSessions,
-  grantedAtMs: entry.atMs,
   deadlineMs: entry.deadlineMs,
 })
 

@@ -76,7 +76,6 @@ export interface Lease {
   billed: number
   /** Sessions that one page of this lease is expected to bill. */
   pageSessions: number
-  grantedAtMs: number
   deadlineMs: number
 }
 
@@ -205,7 +204,7 @@ export function requestsFor(state: GovernorState, spender: Spender, nowMs: numbe
 function grantLease(state: GovernorState, agentId: string, granted: Omit<Grant, 'period'>, nowMs: number): Decided {
   const grant: Grant = { ...granted, period: grantedPeriod(state.quota, state.options.allowedPacks) }
   const { lease: id, limit: _, period: _known, ...leased } = grant
-  const lease: Lease = { id, agentId, ...leased, made: 0, billed: 0, grantedAtMs: nowMs }
+  const lease: Lease = { id, agentId, ...leased, made: 0, billed: 0 }
   const probing = state.mode === 'paused' && { mode: 'probing' as const, probe: lease.id }
   const probes = grant.kind === 'probe' ? withProbe(state.probes, nowMs, state.options.hourMs) : state.probes
   return [

@@ -58,8 +58,6 @@ const emptyAnswer = (exchange: Exchange, scanned: number | null): ExportAnswer =
     usage: null,
     bill: null,
     rateLimit: null,
-    mode: null,
-    source: null,
     query: null,
   },
 })

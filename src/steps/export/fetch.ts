@@ -139,12 +139,13 @@ const answerOf = (answer: ExportAnswer): Answer => ({
   retryAfterMs: null,
 })
 
+/** `unlogged`: the error of the lease log; null if it has the answer. @throws the error of landing */
 async function landPage(
   fetching: Fetching,
   grant: Grant,
   used: Used,
   page: { progress: WindowProgress; query: WindowQuery; answer: ExportAnswer },
-): Promise<PageFacts> {
+): Promise<{ facts: PageFacts; unlogged: unknown }> {
   const { progress, answer } = page
   const { agentId } = progress.window
   fetching.clock.observe(answer.exchange)
@@ -162,9 +163,8 @@ async function landPage(
   used.sessions += received.billed ?? received.returned
   if (landed.status === 'rejected') throw landed.reason
   fetching.pending.add(landed.value, head)
-  if (written.status === 'rejected') throw written.reason
   fetching.onPage?.({ agentId, records: received.returned, billed: received.billed })
-  return head.facts!
+  return { facts: head.facts!, unlogged: written.status === 'rejected' ? written.reason : null }
 }
 
 /**
@@ -298,9 +298,10 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
     const { query } = next
     try {
       const answer = await fetching.vendor.exportConversations({ agentId, query, signal: fetching.signal, attempts })
-      const facts = await landPage(fetching, grant, used, { ...next, answer })
+      const { facts, unlogged } = await landPage(fetching, grant, used, { ...next, answer })
       progress = advance(next.progress, facts)
-      if (holdsOnlyOthers(facts)) failure = failureOf(selectionFails('the answer has only other conversations'))
+      if (unlogged !== null) failure = leaseFailure(fetching, unlogged)
+      else if (holdsOnlyOthers(facts)) failure = failureOf(selectionFails('the answer has only other conversations'))
     } catch (error) {
       if (mayBeBilled(error)) await keepBytes(fetching, agentId, error)
       progress = next.progress
