@@ -30,20 +30,7 @@ export const NO_CERTIFICATES = {
 }
 
 /** A schema of a database. */
-export interface PostgresPlace {
-  connection: {
-    host: string
-    port: number
-    database: string
-    user: string
-    sslmode: (typeof SSL_MODES)[number]
-    /** Absolute path; null for libpq's default. */
-    sslrootcert: string | null
-  }
-  /** Absolute path of the file with the password; null if the server requires none. */
-  passwordFile: string | null
-  schema: string
-}
+export type PostgresPlace = ReturnType<typeof postgresPlace>
 
 /** Returns text such as `db:5432/analytics, schema convohouse`. */
 export const placeText = ({ connection: { host, port, database }, schema }: PostgresPlace): string =>
@@ -57,10 +44,18 @@ export const writtenSchema = ({ connection: { host, port, database } }: Postgres
 const isLocal = (host: string): boolean => host.startsWith('/') || ['localhost', '127.0.0.1', '::1'].includes(host)
 
 /** Resolves paths relative to `folder`. */
-export function postgresPlace(given: Given & { schema: string }, folder: string): PostgresPlace {
+export function postgresPlace(given: Given & { schema: string }, folder: string) {
   const { host, port, database, user, schema, sslmode, passwordFile, sslrootcert } = given
   const file = (path: string | undefined) => (path === undefined ? null : resolve(folder, path))
   const mode = sslmode ?? (isLocal(host) ? 'prefer' : 'require')
-  const connection = { host, port, database, user, sslmode: mode, sslrootcert: file(sslrootcert) }
-  return { connection, passwordFile: file(passwordFile), schema }
+  return {
+    connection: {
+      ...{ host, port, database, user, sslmode: mode },
+      /** Absolute path; null for libpq's default. */
+      sslrootcert: file(sslrootcert),
+    },
+    /** Absolute path of the file with the password; null if the server requires none. */
+    passwordFile: file(passwordFile),
+    schema,
+  }
 }

@@ -32,22 +32,7 @@ export const s3Settings = z
     error: 'is a section of `credentialsFile`, which is missing; without the file, AWS_PROFILE names it',
   })
 
-export interface S3Place {
-  bucket: string
-  /** Prefix that ends with a slash, or is empty. */
-  prefix: string
-  /** Such as `https://s3.example.com`, without a trailing slash; null for AWS. */
-  endpoint: string | null
-  /** Null for AWS_REGION, else `us-east-1`. */
-  region: string | null
-  urlStyle: 'path' | 'vhost'
-  /** Absolute path, in AWS's format; null for the environment (AWS_…), `~/.aws`, or the role of machine, container or account. */
-  credentialsFile: string | null
-  /** Section of the file. */
-  profile: string
-  /** Absolute path of a PEM file with the authorities that verify the server's certificate; null for the well-known ones. */
-  caFile: string | null
-}
+export type S3Place = ReturnType<typeof s3Place>
 
 /** A folder, or a place in S3. */
 export const folderOrS3 = z
@@ -66,17 +51,23 @@ export const isOfS3 = (path: string | undefined, s3: object | undefined): boolea
   s3 === undefined || (path !== undefined && isS3Path(path))
 
 /** Resolves paths relative to the folder of the configuration file. */
-function s3Place(path: string, given: z.infer<typeof s3Settings>, folder: string): S3Place {
+function s3Place(path: string, given: z.infer<typeof s3Settings>, folder: string) {
   const [bucket = '', ...rest] = path.slice('s3://'.length).split('/').filter(Boolean)
   const file = (name: string | undefined) => (name === undefined ? null : resolve(folder, name))
   return {
     bucket,
+    /** Prefix that ends with a slash, or is empty. */
     prefix: rest.map(part => `${part}/`).join(''),
+    /** Such as `https://s3.example.com`, without a trailing slash; null for AWS. */
     endpoint: given.endpoint === undefined ? null : new URL(given.endpoint).origin,
+    /** Null for AWS_REGION, else `us-east-1`. */
     region: given.region ?? null,
     urlStyle: given.urlStyle ?? (given.endpoint === undefined ? 'vhost' : 'path'),
+    /** Absolute path, in AWS's format; null for the environment (AWS_…), `~/.aws`, or the role of machine, container or account. */
     credentialsFile: file(given.credentialsFile),
+    /** Section of the file. */
     profile: given.profile ?? 'default',
+    /** Absolute path of a PEM file with the authorities that verify the server's certificate; null for the well-known ones. */
     caFile: file(given.caFile),
   }
 }

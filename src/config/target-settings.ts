@@ -30,24 +30,14 @@ export const everyTarget = {
   rows: rows.optional(),
 }
 
-/** The rows that a target receives: those of these agents, and of the agents of these organizations. */
-export interface RowFilter {
-  agents: readonly string[]
-  organizations: readonly string[]
-}
-
-export interface EveryTarget {
-  name: string
-  pii: PiiPolicy
-  /** Null for all rows. */
-  rows: RowFilter | null
-}
-
 type GivenEvery = z.infer<z.ZodObject<typeof everyTarget>>
 
-export const sharedSettings = ({ name, pii, rows }: GivenEvery): EveryTarget => ({
+export type EveryTarget = ReturnType<typeof sharedSettings>
+
+export const sharedSettings = ({ name, pii, rows }: GivenEvery) => ({
   name,
   pii,
+  /** The rows that the target receives: those of these agents, and of the agents of these organizations. Null for all. */
   rows: rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null,
 })
 

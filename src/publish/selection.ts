@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { quoteText } from '../catalog/layout.ts'
-import type { RowFilter } from '../config/target-settings.ts'
 import type { TargetConfig } from '../config/targets.ts'
 import { PUBLISHED_TABLES, type PublishedTable, publishedMart } from '../warehouse/changes/published-tables.ts'
 import { blockedTables } from '../warehouse/checks/results.ts'
@@ -110,7 +109,10 @@ const agentsOf = (organizations: readonly string[]): string =>
  * Returns the condition that rows of a table satisfy; undefined if the table is not published to filtered targets,
  * since no key shows whose its rows are.
  */
-function conditionOf({ key }: Relation, { agents, organizations }: RowFilter): string | undefined {
+function conditionOf(
+  { key }: Relation,
+  { agents, organizations }: NonNullable<TargetConfig['rows']>,
+): string | undefined {
   if (key.includes('agent_id')) {
     const named = agents.length > 0 ? [`t.agent_id IN ${textList(agents)}`] : []
     const owned = organizations.length > 0 ? [`(t.workspace_id, t.agent_id) IN (${agentsOf(organizations)})`] : []

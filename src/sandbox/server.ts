@@ -16,19 +16,13 @@ import type { SandboxService } from './routes/route.ts'
 import { isControl, route } from './routes/router.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 import { OrganizationList } from './world/organizations.ts'
-import { createWorld, RecordCache, type World } from './world/world.ts'
+import { createWorld, RecordCache } from './world/world.ts'
 import { WrittenState } from './written-state.ts'
 
-export interface Sandbox {
+export interface Sandbox extends Pick<SandboxService, 'world' | 'clock' | 'faults' | 'conditions' | 'webhooks'> {
   /** Base address without a trailing slash. */
   url: string
   port: number
-  world: World
-  clock: SandboxClock
-  faults: Faults
-  conditions: Conditions
-  /** Webhook settings and event log. */
-  webhooks: Webhooks
   /** Closes open connections and frees the port. */
   close(): Promise<void>
 }
@@ -48,6 +42,7 @@ const SERVER_SETTINGS = {
 export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sandbox> {
   const options = resolveOptions(given)
   const service = createService(options)
+  const { world, clock, faults, conditions, webhooks } = service
   const closing = new AbortController()
   const server = createServer(SERVER_SETTINGS, (request, response) => {
     // Fails only if the caller has closed the connection, or the sandbox closes during a delay.
@@ -62,13 +57,9 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
   return {
     url: `http://${host}:${port}`,
     port,
-    world: service.world,
-    clock: service.clock,
-    faults: service.faults,
-    conditions: service.conditions,
-    webhooks: service.webhooks,
+    ...{ world, clock, faults, conditions, webhooks },
     close: async () => {
-      service.webhooks.close()
+      webhooks.close()
       await new Promise<void>(resolve => {
         server.close(() => resolve())
         server.closeAllConnections()
