@@ -59,8 +59,12 @@ const contactOf = async (path: string, id: string) =>
   (await rowsIn(path, `SELECT user_name FROM conversations WHERE conversation_id = '${id}'`)).flat()
 
 describe('a snapshot', () => {
-  it('is private at first, keeps its mode, and can be read while it is replaced: a reader keeps the old state', async () => {
+  it('is private at first, keeps its mode, and can be read while it is replaced: a reader keeps the old state; leftovers of killed publications are removed', async () => {
     const target = await copyOfFirst()
+    const left = `${target.path}.01234567-89ab-cdef-0123-456789abcdef.next`
+    for (const file of [`${target.path}.next`, left, `${left}.wal`]) await writeFile(file, 'precious')
+    // A kill interrupted the creation of the lock file.
+    await writeFile(`${target.path}.lock`, Buffer.concat([Buffer.alloc(8), Buffer.from('DUCK'), Buffer.alloc(4084)]))
     expect((await stat(first.target.path)).mode & 0o777).toBe(0o600)
     await chmod(target.path, 0o644)
     const reader = await DuckDBInstance.create(target.path, { access_mode: 'READ_ONLY' })
@@ -73,6 +77,9 @@ describe('a snapshot', () => {
     reader.closeSync()
     expect(await contactOf(target.path, 'a')).toEqual(['Amy'])
     expect((await stat(target.path)).mode & 0o777).toBe(0o644)
+    expect((await readdir(app.home)).filter(name => join(app.home, name).startsWith(`${target.path}.`)).sort()).toEqual(
+      ['lock', 'next'].map(ending => `${basename(target.path)}.${ending}`),
+    )
   })
 
   it('that somebody has changed is found by --verify, and repaired by --refill; a compressed one is of a later version', async () => {
@@ -109,24 +116,6 @@ describe('a snapshot', () => {
 })
 
 describe('a publication', () => {
-  it('removes leftovers of killed ones, but no other file with a name of its own', async () => {
-    const target = await copyOfFirst()
-    const left = `${target.path}.01234567-89ab-cdef-0123-456789abcdef.next`
-    for (const file of [`${target.path}.next`, left, `${left}.wal`]) await writeFile(file, 'precious')
-    const lock = `${target.path}.lock`
-    await writeFile(lock, 'DUCK quacks')
-    const error = await failureOf(publishTo(app, target))
-    expect([error.code, error.message]).toEqual(['TARGET_UNUSABLE', expect.stringContaining(`${lock} was not written`)])
-    expect(await readFile(lock, 'utf8')).toBe('DUCK quacks')
-    // A kill interrupted the creation of the lock file.
-    await writeFile(lock, Buffer.concat([Buffer.alloc(8), Buffer.from('DUCK'), Buffer.alloc(4084)]))
-    await load(first.place, { ID: 'kept', userName: 'Kim' })
-    expect(await publishTo(app, target)).toMatchObject({ kind: 'delta' })
-    expect((await readdir(app.home)).filter(name => join(app.home, name).startsWith(`${target.path}.`)).sort()).toEqual(
-      ['lock', 'next'].map(ending => `${basename(target.path)}.${ending}`),
-    )
-  })
-
   it.runIf(isDeep)('follows a symbolic link, which stays, also before there is a file', async () => {
     const [target, disk] = [newTarget(app.home), join(app.home, 'disk')]
     await symlink('disk/bi.duckdb', target.path)
@@ -149,13 +138,16 @@ describe('a publication', () => {
     expect(await readdir(join(app.home, 'tmp'))).toEqual([])
   })
 
-  it('is refused while the log of a program that wrote into the file is beside it', async () => {
+  it.each([
+    ['lock', 'DUCK quacks'],
+    ['wal', 'hers'],
+  ])('is refused while a file that another program wrote has the name of its %s', async (ending, text) => {
     const target = await copyOfFirst()
-    const log = `${target.path}.wal`
-    await writeFile(log, 'hers')
-    const refused = { code: 'TARGET_UNUSABLE', message: expect.stringContaining(`${log} was not written`) }
+    const file = `${target.path}.${ending}`
+    await writeFile(file, text)
+    const refused = { code: 'TARGET_UNUSABLE', message: expect.stringContaining(`${file} was not written`) }
     expect(await failureOf(publishTo(app, target))).toMatchObject(refused)
-    expect(await readFile(log, 'utf8')).toBe('hers')
+    expect(await readFile(file, 'utf8')).toBe(text)
   })
 
   it('whose package finds no space says so', async () => {

@@ -6,6 +6,7 @@ import type { PublicationReport } from '../../src/core/publication-report.ts'
 import { openTarget } from '../../src/publish/target-client.ts'
 import { consumers, registerConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
+import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
 import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
@@ -70,10 +71,9 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
   describe('by the contract of targets it', { timeout: 600_000 }, () => {
     let target: Target
 
-    it('is filled, then receives changed records with their child tables and marts, and nothing if nothing changed', async () => {
+    it('is filled, then receives changed records with their child tables and marts', async () => {
       target = newTarget()
       expect(await publish(target)).toMatchObject({ kind: 'refill', reason: 'no watermark' })
-      expect(await publish(target)).toMatchObject({ kind: 'current', rows: 0 })
       await load({ ID: 'b', userName: 'Bea', tags: ['z'] }, { ID: 'c', userName: 'Cy' })
       await applyTo(place, eventOf('lead_captured', { agentId: AGENT, leadName: 'Lea', createdAt: SENT_AT_MS }))
       const report = await publish(target, { verify: true })
@@ -94,6 +94,7 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
     })
 
     it('shows the old or the new state after kills at all steps, and the next publication completes it', async () => {
+      const nothing = { kind: 'current', rows: 0 }
       const names = { old: 'Ann', new: 'Ann' }
       for (const [index, { state, ...step }] of contract.kills.entries()) {
         const at = `${step.step} ${step.count ?? 1}`
@@ -106,7 +107,7 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
         expect(await unlocked(() => publish(target, { entry })), at).toMatchObject(failed)
         expect((await people(target))[0], at).toEqual(['a', names[state]])
         if (state === 'old') continue
-        expect(await unlocked(() => publish(target, { verify: true })), at).toMatchObject({ kind: 'current' })
+        expect(await unlocked(() => publish(target, { verify: true })), at).toMatchObject(nothing)
         names.old = names.new
       }
     })
@@ -138,7 +139,7 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
         } as const
         await expect(late.apply(head).complete()).rejects.toMatchObject({ code: 'TARGET_CHANGED' })
         await late.close()
-        expect((await publish(target)).kind).toBe('current')
+        if (isDeep) expect((await publish(target)).kind).toBe('current')
       })
     })
 
@@ -146,7 +147,7 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
       expect(await hasText(target, 'vergissmeinnicht')).toBe(true)
       const records = [{ table: 'conversations', key: [AGENT, 'e'] }]
       await eraseRecords(app.warehouse.writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
-      expect(await publish(target, { verify: true })).toMatchObject({ kind: contract.erases })
+      expect(await publish(target)).toMatchObject({ kind: contract.erases })
       expect(await hasText(target, 'vergissmeinnicht')).toBe(false)
       expect((await people(target)).map(([id]) => id)).toEqual(['a', 'b', 'c', 'o'])
       expect(await hasText(target, 'Otto')).toBe(true)
@@ -161,7 +162,7 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
       const occupied = newTarget()
       const content = await contract.occupy(occupied)
       const before = await content()
-      for (const refill of [false, true])
+      for (const refill of isDeep ? [false, true] : [true])
         await expect(publish(occupied, { refill })).rejects.toMatchObject({ code: 'TARGET_UNUSABLE' })
       expect(await content()).toEqual(before)
     })
@@ -171,7 +172,7 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
       const refused = { code: 'TARGET_UNUSABLE', message: expect.stringMatching(/ of another data folder\.$/) }
       await expect(publish(target, {}, other)).rejects.toMatchObject(refused)
       expect(await publish(target, { refill: true }, other)).toMatchObject({ reason: 'requested' })
-      await expect(publish(target)).rejects.toMatchObject(refused)
+      if (isDeep) await expect(publish(target)).rejects.toMatchObject(refused)
     })
   })
 }
