@@ -73,15 +73,16 @@ async function folderFor(home: string | undefined): Promise<string> {
   throw invalidFlag(`--home: ${folder} is not empty.`, 'Give an empty folder, or one that does not exist yet.')
 }
 
-const configFor = ({ url }: Sandbox, home: string): Config =>
-  readConfig({
-    env: {
-      CONVOHOUSE_API_URL: url,
-      CONVOHOUSE_API_TOKEN: SANDBOX_DEFAULTS.token,
-      CONVOHOUSE_WORKSPACE: SANDBOX_DEFAULTS.workspaceId,
-      CONVOHOUSE_HOME: home,
-    },
-  })
+/** Returns the configuration. With so little data, a second thread of DuckDB costs more than it saves. */
+function configFor({ url }: Sandbox, home: string): Config {
+  const env = {
+    CONVOHOUSE_API_URL: url,
+    CONVOHOUSE_API_TOKEN: SANDBOX_DEFAULTS.token,
+    CONVOHOUSE_WORKSPACE: SANDBOX_DEFAULTS.workspaceId,
+    CONVOHOUSE_HOME: home,
+  }
+  return { ...readConfig({ env }), threads: 1 }
+}
 
 const optionsFor = ({ config, stop, clock }: Demo, app: App): EmbeddedOptions => ({
   config,

@@ -9,7 +9,7 @@ import { temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
 
-const synced = syncedOnce({ conversations: 40 }, { resources: 'all' })
+const synced = syncedOnce({ conversations: 20, agents: 2 }, { resources: 'all' })
 
 /** Returns a synced data folder and a folder of custom checks. */
 async function scene(files: Record<string, readonly string[]>) {
@@ -28,6 +28,7 @@ const own = (severity: string, ...sql: string[]) => [
   ...sql,
 ]
 const ALL = 'FROM conversations'
+const KEYLESS = own('warn', `SELECT 'a\nb' AS "one two", NULL AS nothing, 12 AS number FROM range(7)`).toSpliced(3, 1)
 
 const stored = async (env: Record<string, string>) => {
   const sql = 'SELECT name, outcome, violations::INTEGER AS n FROM _checks ORDER BY name'
@@ -49,15 +50,17 @@ describe('convohouse check', () => {
       'loud.sql': own('error', ALL),
       'broken.sql': own('warn', 'SELECT nothing FROM conversations'),
       'nameless.sql': own('warn', ALL).slice(1),
+      'wrong.sql': KEYLESS,
     })
     const { code, stdout } = await inProcess(['check'], { env })
     expect(code).toBe(6)
+    expect(stdout).toContain('wrong: Conversations are loud.\n  `convohouse check wrong` shows rows.\n')
     expect(stdout).toMatch(/\nnameless: its header has no description: .*\n\n/)
     expect(stdout).toMatch(/\nloud +failed +error +conversations +\d+ +\d+\n/)
     expect(stdout).toMatch(
       /\nloud: Conversations are loud\.\n {2}\{"workspace_id":"ws_demo","agent_id":"[^"]+","conversation_id":"[^"]+"\}\n/,
     )
-    expect(stdout).toContain('\n3 of ')
+    expect(stdout).toContain('\n4 of ')
     const status = await inProcess(['status'], { env })
     expect(status.stdout).toMatch(
       /\n {2}broken: cannot run: Binder Error: .* not found in FROM clause, .*\n {2}loud: \d+ rows \(error\), .*\n {2}nameless: cannot run: its header /,
@@ -66,12 +69,14 @@ describe('convohouse check', () => {
       { name: 'broken', outcome: 'broken' },
       { name: 'loud', outcome: 'failed', table: 'conversations' },
       { name: 'nameless', outcome: 'broken' },
+      { name: 'wrong', outcome: 'failed' },
     ])
     const doctor = JSON.parse((await inProcess(['doctor', '--offline', '--json'], { env })).stdout)
     expect(doctor.checks.filter(({ check }: { check: string }) => check === 'rules')).toMatchObject([
       { state: 'warn', found: expect.stringContaining('your check broken cannot run') },
       { state: 'fail', found: expect.stringMatching(/^\d+ rows violate the rule loud\.$/) },
       { state: 'warn', found: expect.stringContaining('your check nameless cannot run') },
+      { state: 'warn', found: expect.stringMatching(/^7 rows violate the rule wrong\.$/) },
     ])
   })
 
@@ -99,20 +104,17 @@ describe('convohouse check', () => {
   })
 
   it('shows rows of a failed check that was named, also without a key', async () => {
-    const sql = `SELECT 'a\nb' AS "one two", NULL AS nothing, 12 AS number FROM range(7)`
-    const { env } = await scene({ 'wrong.sql': own('warn', sql).filter(line => !line.startsWith('-- key')) })
+    const { env } = await scene({ 'wrong.sql': KEYLESS })
     const named = await inProcess(['check', 'wrong'], { env })
     expect(named.stdout).toContain(
       `wrong: Conversations are loud.\n${'  {"one two":"a\\nb","nothing":null,"number":"12"}\n'.repeat(5)}  5 of 7 rows\n`,
     )
-    const unnamed = await inProcess(['check'], { env })
-    expect(unnamed.stdout).toContain('wrong: Conversations are loud.\n  `convohouse check wrong` shows rows.\n')
   })
 
   it('shows the beginning of long values, in the order of the check, and its result if the rows cannot be shown', async () => {
     const withoutKey = (sql: string) => own('warn', sql).filter(line => !line.startsWith('-- key'))
     const { env } = await scene({
-      'long.sql': withoutKey(`SELECT repeat('ä', 3000000) AS long, range AS n FROM range(3) ORDER BY n DESC`),
+      'long.sql': withoutKey(`SELECT repeat('ä', 300000) AS long, range AS n FROM range(3) ORDER BY n DESC`),
       'cast.sql': withoutKey(`SELECT conversation_id::INTEGER AS n FROM conversations`),
     })
     const { code, stdout, stderr } = await inProcess(['check', 'cast', 'long'], { env })
@@ -140,7 +142,7 @@ describe('convohouse check', () => {
   it('runs the checks that CONVOHOUSE_CHECKS names if no workspace is configured, and stores nothing', async () => {
     const { home, env } = await scene({ 'loud.sql': own('error', ALL) })
     const alone = { CONVOHOUSE_HOME: home, CONVOHOUSE_CHECKS: env.CONVOHOUSE_CHECKS }
-    const { code, stdout } = await inProcess(['check'], { env: alone })
+    const { code, stdout } = await inProcess(['check', 'loud'], { env: alone })
     expect(stdout).toMatch(/^loud +failed/m)
     expect(stdout).toContain('The results are not stored, because no workspace is configured.')
     expect(code).toBe(6)
@@ -162,19 +164,16 @@ it('a sync warns of models that begin to fail; status and doctor say what is lef
     const { stdout, stderr } = await inProcess(['sync'], { env })
     return `${stdout}${stderr}`
   }
-  const shown = async () => [
-    (await inProcess(['status'], { env })).stdout,
-    (await inProcess(['doctor', '--offline'], { env })).stdout,
-  ]
   const WARNING = 'the model by_agent could not be built: `convohouse status` shows why'
 
   await write('SELECT nothing AS agent_id')
   expect(await synchronized()).toContain(WARNING)
-  for (const text of await shown()) expect(text).toMatch(/by_agent\.sql has no table yet: Binder Error: /)
+  for (const command of [['status'], ['doctor', '--offline']])
+    expect((await inProcess(command, { env })).stdout).toMatch(/by_agent\.sql has no table yet: Binder Error: /)
 
   await write('SELECT DISTINCT agent_id FROM agents')
   await synchronized()
-  for (const text of await shown()) expect(text).not.toContain('by_agent.sql')
+  expect((await inProcess(['status'], { env })).stdout).not.toContain('by_agent.sql')
   const dbt = (await inProcess(['dictionary', '--dbt'], { env })).stdout
   expect(dbt).toContain("schema: \"{{ var('convohouse_models_schema', 'convohouse_models') }}\"")
   expect(dbt).toMatch(/\n {6}- name: by_agent\n {8}description: One row for each agent\.\n/)

@@ -5,7 +5,7 @@ import { exportable, scene, start } from './cli-process.ts'
 import { countConversations, inProcess, rowsOf } from './in-process.ts'
 
 it('plans beside a running sync, with any flags, do not affect it: every page is loaded once, and nothing else is billed or recorded', async () => {
-  const { env, sandbox } = await scene({ conversations: 1_200, speed: 0 })
+  const { env, sandbox } = await scene({ conversations: 200, speed: 0, latencyMs: 250 }, { pageSize: 10 })
   const sync = start(['sync'], { env })
   await sync.said('reading')
   let isRunning = true

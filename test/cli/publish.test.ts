@@ -1,31 +1,41 @@
 // `convohouse publish` as users run it, and the output of `status` and `doctor` about targets.
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { rowsIn } from '../publish/published.ts'
+import { temporaryFolder as openFolder } from '../scene.ts'
 import { AGENT, landConversations } from '../warehouse/landed-pages.ts'
 import { cli, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
 const env = { CONVOHOUSE_API_TOKEN: TOKEN }
+const WITHOUT_FILE = { CONVOHOUSE_API_URL: 'http://127.0.0.1:9', CONVOHOUSE_WORKSPACE: 'ws_demo', ...env }
 
-/** Returns a data folder with one conversation in the warehouse, and its configuration. */
+/** A data folder with one conversation in the warehouse, which tests copy. */
+let filled: Awaited<ReturnType<typeof openFolder>>
+
+beforeAll(async () => {
+  filled = await openFolder()
+  const page = { records: [{ ID: 'a', userName: 'Ann', state: 'open' }] }
+  await landConversations(openLanding(filled.folder).workspace('ws_demo'), page)
+  const { code, stderr } = await inProcess(['replay'], { env: { ...WITHOUT_FILE, CONVOHOUSE_HOME: filled.folder } })
+  expect(code, stderr).toBe(0)
+})
+afterAll(() => filled.remove())
+
 async function loaded() {
   const folder = await temporaryFolder()
   const [home, config] = [join(folder, 'data'), join(folder, 'convohouse.yaml')]
+  await cp(filled.folder, home, { recursive: true })
   const workspaces = [{ id: 'ws_demo', apiUrl: 'http://127.0.0.1:9', token: { env: 'CONVOHOUSE_API_TOKEN' } }]
   const configure = (targets: object[], more: object = {}) =>
     writeFile(config, JSON.stringify({ home, threads: 1, targets, workspaces, ...more }))
   const run = (...args: string[]) => inProcess([...args, '--config', config], { env })
   const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
-  await landConversations(openLanding(home).workspace('ws_demo'), {
-    records: [{ ID: 'a', userName: 'Ann', state: 'open' }],
-  })
   await configure([])
-  expect((await run('replay')).code).toBe(0)
   return {
     ...{ folder, home, configure, run },
     // Publishes in a process of the built command.
@@ -42,8 +52,9 @@ it('publish writes the targets, prints the results, and continues after one that
   const { folder, home, configure, run, publish, holder, status, text, doctor } = await loaded()
   const none = await run('publish')
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('TARGET_UNKNOWN')])
-  const variables = { CONVOHOUSE_API_URL: 'http://127.0.0.1:9', CONVOHOUSE_WORKSPACE: 'ws_demo', ...env }
-  expect((await inProcess(['publish'], { env: variables })).stderr).toContain('--config or CONVOHOUSE_CONFIG names it')
+  expect((await inProcess(['publish'], { env: WITHOUT_FILE })).stderr).toContain(
+    '--config or CONVOHOUSE_CONFIG names it',
+  )
 
   const place = join(folder, 'published')
   const path = join(place, 'bi.duckdb')

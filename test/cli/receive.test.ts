@@ -152,8 +152,9 @@ it('the receiver is part of `up` if a workspace has a secret, and also reloads i
   const config = join(folder, 'convohouse.yaml')
   const configure = (...names: string[]) => {
     const secrets = names.map(env => ({ env }))
-    const workspace = { id: 'ws_demo', apiUrl: sandbox.url, token: { env: 'T' }, webhooks: { secrets } }
-    return writeFile(config, JSON.stringify({ webhooks: { port: 0 }, workspaces: [workspace] }))
+    const workspace = { id: 'ws_demo', apiUrl: sandbox.url, token: { env: 'T' }, resources: 'none' }
+    const given = { threads: 1, webhooks: { port: 0 }, workspaces: [{ ...workspace, webhooks: { secrets } }] }
+    return writeFile(config, JSON.stringify(given))
   }
   await configure('S')
   const kept = { PATH: folder, T: TOKEN, S: SECRET, NEXT }

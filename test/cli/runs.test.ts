@@ -144,7 +144,6 @@ describe('a sync after webhook events were refused', () => {
     const warning =
       '3 webhook events were refused since the previous sync, and the vendor will not send them again: `convohouse status` shows why'
     expect(await report()).toMatchObject({ kind: 'report', exitCode: 0, webhooksRefused: 3, warnings: [warning] })
-    expect(await report()).not.toHaveProperty('webhooksRefused')
     await refuse(1)
     const { stdout } = await inProcess(['sync'], { env })
     expect(stdout).toContain('warning: 1 webhook event was refused since the previous sync')

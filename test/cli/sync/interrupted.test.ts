@@ -6,7 +6,7 @@ import { countConversations, inProcess } from '../in-process.ts'
 
 describe('a running sync', () => {
   it('answers query, status, ledger, doctor and plan, exits with 130 on Ctrl-C, and is completed by the next one', async () => {
-    const { env, sandbox } = await scene({ conversations: 200, latencyMs: 150 }, { pageSize: 10 })
+    const { env, sandbox } = await scene({ conversations: 100, latencyMs: 150 }, { pageSize: 6 })
     const running = start(['sync'], { env })
     await running.said('reading 3 windows')
     const run = async (...args: string[]) => inProcess(args, { env })

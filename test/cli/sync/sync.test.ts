@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { requestsTo } from '../../scene.ts'
+import { isDeep } from '../../tier.ts'
 import { exportable, jsonLines, scene, start } from '../cli-process.ts'
 import { countConversations, inProcess, rowsOf } from '../in-process.ts'
 import { syncedOnce } from '../synced-once.ts'
@@ -11,9 +12,19 @@ const PERIOD_ASSUMED = 'The vendor does not report the length of a billing perio
 describe('sync', () => {
   const synced = syncedOnce()
 
-  it('needs four variables and no file, prints the price of history, and exports the whole workspace; in watch mode it says when the next round is, and exits with 130', async () => {
+  it('needs four variables and no file, prints the price of history, and exports the whole workspace, after a plan that exports nothing and leaves no run in status; in watch mode it says when the next round is, and exits with 130', async () => {
     const { env: all, sandbox } = await scene()
     const { CONVOHOUSE_CONFIG: _, ...env } = all
+    const planned = await inProcess(['plan'], { env })
+    expect(planned.code).toBe(0)
+    for (const text of [sandbox.world.agentIds()[0]!, 'the beginning', 'Total: unknown.', 'Nothing was exported.'])
+      expect(planned.stdout).toContain(text)
+    expect(planned.stdout).toContain('Left: 1,500 of 1,500 requests this hour')
+    expect(planned.stdout).not.toContain(PERIOD_ASSUMED)
+    expect(await requestsTo(sandbox).served()).toEqual([])
+    const status = JSON.parse((await inProcess(['status', '--json'], { env })).stdout)
+    expect(status.workspaces[0].lastRun).toBeNull()
+
     const watching = start(['sync', '--watch', '10m'], { env })
     await watching.said('next round at')
     watching.process.kill('SIGTERM')
@@ -127,24 +138,8 @@ describe('sync', () => {
     const refused = await inProcess(['sync', '--agent', agent, '--since', '2000d'], { env })
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain('error CONFIRMATION_NEEDED')
+    if (!isDeep) return
     const limited = await inProcess(['sync', '--agent', agent, '--since', '2000d', '--max-sessions', '20'], { env })
     expect(limited.code).toBe(0)
-  })
-})
-
-describe('plan', () => {
-  it('shows windows and budget, exports nothing, and leaves no run in status', async () => {
-    const { env, sandbox } = await scene()
-    const { code, stdout } = await inProcess(['plan'], { env })
-    expect(code).toBe(0)
-    expect(stdout).toContain(sandbox.world.agentIds()[0])
-    expect(stdout).toContain('the beginning')
-    expect(stdout).toContain('Total: unknown.')
-    expect(stdout).toContain('Left: 1,500 of 1,500 requests this hour')
-    expect(stdout).toContain('Nothing was exported.')
-    expect(stdout).not.toContain(PERIOD_ASSUMED)
-    expect(await requestsTo(sandbox).served()).toEqual([])
-    const status = JSON.parse((await inProcess(['status', '--json'], { env })).stdout)
-    expect(status.workspaces[0].lastRun).toBeNull()
   })
 })

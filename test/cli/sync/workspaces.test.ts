@@ -32,6 +32,7 @@ async function openWorkspaces(sandboxes: Partial<SandboxOptions>[], settings: ob
     token: { env: 'CONVOHOUSE_API_TOKEN' },
     settle: '0s',
     mirrorLag: '0s',
+    resources: 'none',
     ...NO_REFRESH,
     ...settings,
   }))
