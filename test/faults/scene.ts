@@ -132,13 +132,16 @@ async function landedKeys({ home }: FaultScene): Promise<Set<string>> {
 }
 
 /**
- * Expects that the next sync succeeds, completes the tables and requests no page that had landed, and that over all
+ * Expects that the next sync, `sync`, succeeds, completes the tables and requests no page that had landed, and that over all
  * runs at most `inFlight` requests (those in flight at kills) were made twice.
  */
-export async function expectRecovered(scene: FaultScene, { inFlight = 0 } = {}): Promise<Ended> {
+export async function expectRecovered(
+  scene: FaultScene,
+  { inFlight = 0, sync = () => scene.run(['sync', '--yes']) } = {},
+): Promise<Ended> {
   const landed = await landedKeys(scene)
   const before = (await scene.exported()).length
-  const ended = await scene.run(['sync', '--yes'])
+  const ended = await sync()
   expect(ended.code, ended.stderr).toBe(0)
   expectClean(scene.sandbox, ended)
   const requests = (await scene.exported()).slice(before)

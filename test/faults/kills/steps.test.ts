@@ -250,7 +250,7 @@ describe.each([compaction, expiry, eventExpiry, merge, draining])(
 
 describe('a sync and a replay', () => {
   it('that are killed just before a step lose and duplicate nothing, and the next sync repeats only requests in flight', async () => {
-    const killed = await openKilledHome(7)
+    const killed = await openKilledHome(7, isDeep ? {} : { workspace: { resources: 'none' } })
     onTestFinished(killed.close)
     const { home, config } = killed
     const billed = watchBilledRequests(killed)

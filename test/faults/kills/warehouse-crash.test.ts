@@ -34,7 +34,7 @@ async function startScene(env: Record<string, string>, args: string[], latencyMs
   const scene = await openScene({
     sandbox: { ...STILL, conversations: 60, latencyMs },
     top: { webhooks: { port: 0 } },
-    workspace: { pageSize: 10, ...NO_REFRESH, webhooks: { secrets: [{ env: 'SECRET' }] } },
+    workspace: { pageSize: 10, resources: 'none', ...NO_REFRESH, webhooks: { secrets: [{ env: 'SECRET' }] } },
   })
   onTestFinished(scene.close)
   const running = start([...args, '--config', scene.file], { env: { ...TOKEN_ENV, SECRET, ...env } })
