@@ -14,8 +14,8 @@ it('plans beside a running sync, with any flags, do not affect it: every page is
   })
   const flags = [[], ['--agent', sandbox.world.agentIds()[0]!, '--since', '30d'], ['--full'], ['--refresh', '7d']]
   let plans = 0
-  for (; isRunning && plans < 2 * flags.length; plans++) {
-    const { code, stdout, stderr } = await inProcess(['plan', ...flags[plans % flags.length]!], { env })
+  for (; isRunning && plans < flags.length; plans++) {
+    const { code, stdout, stderr } = await inProcess(['plan', ...flags[plans]!], { env })
     expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^Plan for workspace ws_demo\n/), ''])
   }
   expect(plans).toBeGreaterThan(1)

@@ -80,8 +80,9 @@ it('publish writes the targets, prints the results, and continues after one that
     { asOf: null, failure: { code: 'TARGET_UNUSABLE' } },
     { behind: 0, failure: null, isGone: false, asOf: expect.stringMatching(/^20..-/) },
   ])
-  expect(await text()).toMatch(/Target broken\n .*\n {2}published {4}never\n {2}last failure .*\n +TARGET_UNUSABLE: /)
-  expect(await text()).toMatch(/Target bi\n {2}snapshot {5}.*bi\.duckdb\n {2}published {4}.*; has every change/)
+  const shown = await text()
+  expect(shown).toMatch(/Target broken\n .*\n {2}published {4}never\n {2}last failure .*\n +TARGET_UNUSABLE: /)
+  expect(shown).toMatch(/Target bi\n {2}snapshot {5}.*bi\.duckdb\n {2}published {4}.*; has every change/)
   const failed = { state: 'fail', code: 'TARGET_UNUSABLE', found: expect.stringMatching(/^broken: the last publ/) }
   expect(await doctor()).toMatchObject([failed, { state: 'ok', found: expect.stringMatching(/^bi: has every/) }])
 

@@ -1,46 +1,27 @@
 import { writeFile } from 'node:fs/promises'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { requestsTo } from '../../scene.ts'
 import { isDeep } from '../../tier.ts'
-import { exportable, jsonLines, scene, start } from '../cli-process.ts'
+import { type Ended, exportable, jsonLines, openCliScene, scene, start } from '../cli-process.ts'
 import { countConversations, inProcess, rowsOf } from '../in-process.ts'
-import { syncedOnce } from '../synced-once.ts'
+import { copyOf } from '../synced-once.ts'
 
 /** The plan's message if the vendor has reported a billing period without its length. */
 const PERIOD_ASSUMED = 'The vendor does not report the length of a billing period; 31 days are assumed.'
 
 describe('sync', () => {
-  const synced = syncedOnce()
-
-  it('needs four variables and no file, prints the price of history, and exports the whole workspace, after a plan that exports nothing and leaves no run in status; in watch mode it says when the next round is, and exits with 130', async () => {
-    const { env: all, sandbox } = await scene()
-    const { CONVOHOUSE_CONFIG: _, ...env } = all
-    const planned = await inProcess(['plan'], { env })
-    expect(planned.code).toBe(0)
-    for (const text of [sandbox.world.agentIds()[0]!, 'the beginning', 'Total: unknown.', 'Nothing was exported.'])
-      expect(planned.stdout).toContain(text)
-    expect(planned.stdout).toContain('Left: 1,500 of 1,500 requests this hour')
-    expect(planned.stdout).not.toContain(PERIOD_ASSUMED)
-    expect(await requestsTo(sandbox).served()).toEqual([])
-    const status = JSON.parse((await inProcess(['status', '--json'], { env })).stdout)
-    expect(status.workspaces[0].lastRun).toBeNull()
-
-    const watching = start(['sync', '--watch', '10m'], { env })
-    await watching.said('next round at')
-    watching.process.kill('SIGTERM')
-    const { code, stdout, stderr } = await watching.ended
-    expect(code).toBe(130)
-    expect(stderr).toMatch(
-      /^\S+Z ws_demo: planning: listing the agents, checking what has landed\n\S+Z ws_demo: reading history\. Total: unknown\..* At most 50,000 sessions are billed this period\.\n\S+Z ws_demo: reading 3 windows of/,
-    )
-    expect(stdout.match(/ws_demo: up to date/g)).toHaveLength(1)
-    expect(stdout).toMatch(/sessions left this period/)
-    expect(await countConversations(env)).toBe(exportable(sandbox))
+  let made: Awaited<ReturnType<typeof openCliScene>>
+  let first: Ended
+  beforeAll(async () => {
+    made = await openCliScene({ arrivalsPerDay: 50, startMs: Date.now() - 86_400_000 }, { resources: 'all' })
+    first = await inProcess(['sync', '--json'], { env: made.env })
   })
+  afterAll(() => made.close())
+  const synced = () => copyOf(made)
 
   it('only reads, and prints the plan first and the result last as JSON lines with times; plan then prints one object with estimates, and the length of a billing period that it assumes', async () => {
-    const { env, sandbox } = await scene({ arrivalsPerDay: 50, startMs: Date.now() - 86_400_000 }, { resources: 'all' })
-    const { code, stdout, stderr } = await inProcess(['sync', '--json'], { env })
+    const { env, sandbox } = made
+    const { code, stdout, stderr } = first
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const answer = await fetch(`${sandbox.url}/_sandbox/requests`)
     const { requests } = (await answer.json()) as { requests: { method: string }[] }
@@ -68,6 +49,32 @@ describe('sync', () => {
     expect(planned.plan.unknown).toBe(0)
     expect(planned.budget.quota).toMatchObject({ known: true, includedSessions: 50_000 })
     expect((await inProcess(['plan'], { env })).stdout).toContain(PERIOD_ASSUMED)
+  })
+
+  it('needs four variables and no file, prints the price of history, and exports the whole workspace, after a plan that exports nothing and leaves no run in status; in watch mode it says when the next round is, and exits with 130', async () => {
+    const { env: all, sandbox } = await scene()
+    const { CONVOHOUSE_CONFIG: _, ...env } = all
+    const planned = await inProcess(['plan'], { env })
+    expect(planned.code).toBe(0)
+    for (const text of [sandbox.world.agentIds()[0]!, 'the beginning', 'Total: unknown.', 'Nothing was exported.'])
+      expect(planned.stdout).toContain(text)
+    expect(planned.stdout).toContain('Left: 1,500 of 1,500 requests this hour')
+    expect(planned.stdout).not.toContain(PERIOD_ASSUMED)
+    expect(await requestsTo(sandbox).served()).toEqual([])
+    const status = JSON.parse((await inProcess(['status', '--json'], { env })).stdout)
+    expect(status.workspaces[0].lastRun).toBeNull()
+
+    const watching = start(['sync', '--watch', '10m'], { env })
+    await watching.said('next round at')
+    watching.process.kill('SIGTERM')
+    const { code, stdout, stderr } = await watching.ended
+    expect(code).toBe(130)
+    expect(stderr).toMatch(
+      /^\S+Z ws_demo: planning: listing the agents, checking what has landed\n\S+Z ws_demo: reading history\. Total: unknown\..* At most 50,000 sessions are billed this period\.\n\S+Z ws_demo: reading 3 windows of/,
+    )
+    expect(stdout.match(/ws_demo: up to date/g)).toHaveLength(1)
+    expect(stdout).toMatch(/sessions left this period/)
+    expect(await countConversations(env)).toBe(exportable(sandbox))
   })
 
   it('refuses an agent that the workspace does not have', async () => {
