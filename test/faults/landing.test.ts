@@ -55,10 +55,10 @@ type Damage = (file: string, landed: Landed) => Promise<unknown>
 
 const DAMAGES: Record<string, Damage> = {
   'cut off in its body': cutTo(0.9),
-  'a folder': file => rm(file).then(() => mkdir(file)),
 }
 
 const MORE_DAMAGES: Record<string, Damage> = {
+  'a folder': file => rm(file).then(() => mkdir(file)),
   'cut off in its head': cutTo(0.01),
   'cut off behind its head': async (file, scene) => {
     const { packed } = await landingOf(scene).head(inTheMiddle(scene))

@@ -124,7 +124,7 @@ it('a copy equals the live tables after every kind of change, by key and by part
   let before = await copies[0]!.sums()
   // By default several kinds at once: comparing all tables takes most of the time.
   const kinds = Object.keys(KINDS)
-  const atOnce = isDeep ? 1 : 6
+  const atOnce = isDeep ? 1 : 9
   for (let first = 0; first < kinds.length; first += atOnce) {
     const some = kinds.slice(first, first + atOnce)
     for (const kind of some) await KINDS[kind]!(workspace)
