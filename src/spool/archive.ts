@@ -125,12 +125,12 @@ export async function archivedBefore(
   if (segments.length === 0) return found
   try {
     const plain = (await archiveNames(drained)).filter(isPlain).map(name => join(drained, name))
-    const files = await Promise.all(plain.map(async file => ({ file, ...(await sizeAndTime(file)) })))
-    const [last] = files.sort((a, b) => b.mtimeMs - a.mtimeMs)
+    const files = await Promise.all(plain.map(async file => ({ file, stat: await stat(file) })))
+    const [last] = files.sort((a, b) => b.stat.mtimeMs - a.stat.mtimeMs)
     if (!last) return found
-    const sizes = await Promise.all(segments.map(async segment => (await sizeAndTime(segment)).size))
+    const sizes = await Promise.all(segments.map(async segment => (await stat(segment)).size))
     const slack = segments.length + 1
-    const from = Math.max(0, last.size - slack - sizes.reduce((sum, size) => sum + size, 0))
+    const from = Math.max(0, last.stat.size - slack - sizes.reduce((sum, size) => sum + size, 0))
     const tail = await readFrom(last.file, from)
     for (const segment of segments) {
       const bytes = await readFile(segment).catch(() => Buffer.alloc(0))
@@ -141,11 +141,6 @@ export async function archivedBefore(
     throw homeUnusable(drained, error)
   }
   return found
-}
-
-const sizeAndTime = async (file: string): Promise<{ size: number; mtimeMs: number }> => {
-  const { size, mtimeMs } = await stat(file)
-  return { size, mtimeMs }
 }
 
 async function readFrom(file: string, start: number): Promise<Buffer> {
@@ -222,7 +217,7 @@ export async function expiredArchives(home: string, workspaceId: string): Promis
 }
 
 /** Returns the end of the day that an archive file is named after, ms. */
-const endOf = (file: string): number => Date.parse(basename(file).slice(0, '2026-11-21'.length)) + DAY
+const endOf = (file: string): number => Date.parse(basename(file).slice(0, DAY_LENGTH)) + DAY
 
 /**
  * Removes the archive files of days that ended by `beforeMs`. Records their names first, in a file beside them. With

@@ -8,48 +8,9 @@ import { LOCALES, type Locale, prose } from './locales.ts'
 
 export type Channel = 'web-chat' | 'whatsapp' | 'instagram' | 'voice' | 'telephony'
 
-export interface SeenSession {
-  id: string
-  startMs: number
-  /** Time of the last message so far. */
-  lastMs: number
-  /** Undefined while the session is open. */
-  endMs: number | undefined
-  messages: number
-  userMessages: number
-  modelId: string
-  inputTokens: number
-  outputTokens: number
-  usd: number
-  summary: string
-}
-
 interface Setting {
   seed: number
   ts: 'created' | 'activity'
-}
-
-export interface Scene extends Setting {
-  index: number
-  id: string
-  life: Life
-  channel: Channel
-  locale: Locale
-  firstName: string
-  lastName: string
-  /** Sessions that have begun; never empty. */
-  sessions: SeenSession[]
-  createdMs: number
-  /** Time of the last message. */
-  lastActivityMs: number
-  /** Time of the last start or end of a session. */
-  boundaryMs: number
-  /** Time of the last change: nothing in the record is later. */
-  asOfMs: number
-  /** Undefined unless the conversation is currently resolved. */
-  resolvedMs: number | undefined
-  reopenedMs: number | undefined
-  archivedMs: number | undefined
 }
 
 const CHANNELS: readonly Channel[] = [
@@ -71,7 +32,7 @@ const MODELS = [
 ] as const
 
 /** Draws the contact and the channel, which are fixed for the conversation's lifetime. */
-function drawCast(seed: number, index: number): Pick<Scene, 'locale' | 'channel' | 'firstName' | 'lastName'> {
+function drawCast(seed: number, index: number) {
   const draw = new Draw(seed, index, PURPOSE.scene)
   const locale = draw.chance(0.5) ? LOCALES[0]! : draw.pick(LOCALES.slice(1))
   return {
@@ -84,8 +45,10 @@ function drawCast(seed: number, index: number): Pick<Scene, 'locale' | 'channel'
 
 export const channelOf = (seed: number, index: number): Channel => drawCast(seed, index).channel
 
+export type Scene = ReturnType<typeof createScene>
+
 /** Creates a scene. The conversation must have begun by `nowMs`. */
-export function createScene({ seed, ts }: Setting, life: Life, nowMs: number): Scene {
+export function createScene({ seed, ts }: Setting, life: Life, nowMs: number) {
   const { index } = life
   const cast = drawCast(seed, index)
   const begun = life.sessions.filter(({ startMs }) => startMs <= nowMs)
@@ -95,11 +58,16 @@ export function createScene({ seed, ts }: Setting, life: Life, nowMs: number): S
     ...{ seed, ts, index, life },
     id: conversationId(seed, index),
     ...cast,
+    /** Sessions that have begun; never empty. */
     sessions,
     createdMs: sessions[0]!.startMs,
+    /** Time of the last message. */
     lastActivityMs: last.lastMs,
+    /** Time of the last start or end of a session. */
     boundaryMs: last.endMs ?? last.startMs,
+    /** Time of the last change: nothing in the record is later. */
     asOfMs: momentsOf(life).findLast(ms => ms <= nowMs)!,
+    /** Undefined unless the conversation is currently resolved. */
     resolvedMs: past(begun.at(-1)?.resolvedMs, nowMs),
     reopenedMs: reopened(begun),
     archivedMs: past(life.archivedMs, nowMs),
@@ -131,7 +99,9 @@ interface SessionView {
   nowMs: number
 }
 
-function seeSession({ seed, life, number, nowMs }: SessionView, locale: Locale): SeenSession {
+export type SeenSession = ReturnType<typeof seeSession>
+
+function seeSession({ seed, life, number, nowMs }: SessionView, locale: Locale) {
   const draw = new Draw(seed, life.index, PURPOSE.session + number)
   const { startMs, endMs, human } = life.sessions[number]!
   const { exchanges, persisted } = life.courses[number]!
@@ -147,7 +117,9 @@ function seeSession({ seed, life, number, nowMs }: SessionView, locale: Locale):
   return {
     id: `s_${draw.hex(16)}`,
     startMs,
+    /** Time of the last message so far. */
     lastMs: ended ? endMs : midway === undefined ? startMs : exchanges[midway - 1]!.answeredMs,
+    /** Undefined while the session is open. */
     endMs: ended ? endMs : undefined,
     messages,
     userMessages,
