@@ -43,10 +43,7 @@ export const ERRORS = {
   CONFIG_EXISTS: define('input', 'A configuration file already exists'),
   NODE_TOO_OLD: define('input', 'This Node is older than convohouse needs'),
   TOKEN_MISSING: define('input', 'The variable or file that contains the API token is absent or empty'),
-  SECRET_MISSING: define(
-    'input',
-    'The variable or file that contains a webhook secret, or the password or credentials of a target, is absent or empty',
-  ),
+  SECRET_MISSING: define('input', 'A secret, password or credentials file is absent or empty'),
   WEBHOOKS_UNCONFIGURED: define('input', 'No workspace has a webhook secret'),
   ADDRESS_IN_USE: define('input', 'Another program listens at an address for webhooks or metrics'),
   FLAG_INVALID: define('input', 'A flag or argument has a value that cannot be used'),
@@ -139,11 +136,6 @@ export class ConvohouseError extends Error {
 
   get exitCode(): number {
     return ERRORS[this.code].exitCode
-  }
-
-  /** True if the same call may succeed later without any change. */
-  get transient(): boolean {
-    return this.kind === 'transient'
   }
 }
 

@@ -78,6 +78,10 @@ export function compactTimestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:.]/g, '')
 }
 
+/** Returns the time at the beginning of a name, as `compactTimestamp` writes it, ms. */
+export const compactTime = (name: string): number =>
+  Date.parse(name.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z.*/, '$1-$2-$3T$4:$5:$6.$7Z'))
+
 const CLOCK = String.raw`[Tt ]([01]\d|2[0-3]):[0-5]\d`
 const SECONDS = String.raw`:[0-5]\d(\.\d{1,9})?`
 

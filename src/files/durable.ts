@@ -135,6 +135,13 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
   }
 }
 
+/** Writes a small file as durably as a page, and removes it. @throws HOME_UNUSABLE */
+export async function probeFolder(folder: string): Promise<void> {
+  const file = join(folder, temporaryName())
+  await writeOnce(file, [Buffer.from('A file that tests whether the disk can be written; it may be deleted.\n')])
+  await unlink(file).catch(() => {})
+}
+
 /** Creates a file and its folder durably, unless the file exists. @throws HOME_UNUSABLE */
 export async function ensureFile(file: string, text: () => string): Promise<void> {
   if (await stat(file).catch(() => null)) return

@@ -1,7 +1,7 @@
 // The landing as files below `<home>/landing`: one gzip file per page, at the path that its address names. Small pages
 // move into bundles (compaction.ts); addresses stay.
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { access, readdir, readFile, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
+import { access, readdir, readFile, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { STREAMS } from '../catalog/resources/resources.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
@@ -15,6 +15,7 @@ import {
   LEFT_BEHIND_MS,
   makeFolder,
   namesIn,
+  probeFolder,
   removeFiles,
   sweepTemporary,
   syncFolder,
@@ -57,13 +58,7 @@ export function openLanding(home: string): LandingStore {
     },
     reserve: () => keepReserve(root),
     async probe() {
-      if (!(await isThere(root))) return
-      const file = join(root, `.probe-${process.pid}-${randomBytes(6).toString('hex')}`)
-      try {
-        await writeOnce(file, [Buffer.from('A file of `convohouse doctor`; it may be deleted.\n')])
-      } finally {
-        await rm(file, { force: true }).catch(() => {})
-      }
+      if (await isThere(root)) await probeFolder(root)
     },
     async storedBytes() {
       const sizes = await Promise.all((await folders()).map(name => stored(join(root, name))))

@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { constants, gunzip } from 'node:zlib'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { type LeaseEntry, momentOf } from '../core/governor/lease-entries.ts'
+import { compactTime } from '../core/time.ts'
 import { namesIn } from '../files/durable.ts'
 
 const gunzipped = promisify(gunzip)
@@ -26,14 +27,10 @@ const LIVE = /\.ndjson$/
 export const isLive = (name: string): boolean => LIVE.test(name)
 export const isMerged = (name: string): boolean => MERGED.test(name)
 
-/** Returns the beginning of the hour in a file's name. */
-const startMs = (name: string): number =>
-  Date.parse(name.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z.*/, '$1-$2-$3T$4:$5:$6.$7Z'))
-
 /** Returns the beginnings of a file's first and last hour. */
 export function hoursOf(name: string): { firstMs: number; lastMs: number } {
   const [, first, last] = MERGED.exec(name) ?? []
-  return { firstMs: startMs(first ?? name), lastMs: startMs(last ?? name) }
+  return { firstMs: compactTime(first ?? name), lastMs: compactTime(last ?? name) }
 }
 
 /** Returns the names of the files of a lease log, those with the latest hours first. @throws HOME_UNUSABLE */

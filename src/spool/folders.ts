@@ -36,8 +36,3 @@ export const isSegment = (name: string): boolean => SEGMENT.test(name)
 /** Returns a unique name, which contains the writer's id and the writer's counter. */
 export const segmentName = (parts: { opened: string; writer: string; number: number }): string =>
   `${parts.opened}-${parts.writer}-${String(parts.number).padStart(6, '0')}.ndjson`
-
-const BEGUN = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z.*$/
-
-/** Returns when the segment was opened, according to its name, ms. */
-export const segmentBegunMs = (name: string): number => Date.parse(name.replace(BEGUN, '$1-$2-$3T$4:$5:$6.$7Z'))

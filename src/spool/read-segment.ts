@@ -6,9 +6,10 @@
 import { link, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
+import { compactTime } from '../core/time.ts'
 import { namesIn, syncFolder } from '../files/durable.ts'
 import { type ReadLine, readLine } from './event-line.ts'
-import { isSegment, segmentBegunMs, spoolFolders } from './folders.ts'
+import { isSegment, spoolFolders } from './folders.ts'
 
 /** Position of an unreadable line. */
 export interface ByteRange {
@@ -99,7 +100,7 @@ export async function damageIn(file: string): Promise<Damage> {
   const ranges = basename(dirname(file)) === 'sealed' ? [...torn, ...damaged] : damaged
   return {
     segment,
-    begunMs: segmentBegunMs(segment),
+    begunMs: compactTime(segment),
     lines: ranges.length,
     bytes: ranges.reduce((sum, { bytes }) => sum + bytes, 0),
   }

@@ -4,8 +4,9 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
+import { compactTime } from '../core/time.ts'
 import { namesIn } from '../files/durable.ts'
-import { isSegment, segmentBegunMs, spoolFolders } from './folders.ts'
+import { isSegment, spoolFolders } from './folders.ts'
 
 interface Counted {
   events: number
@@ -68,7 +69,7 @@ export function countWaiting(home: string, workspaceId: string): () => Promise<S
     return {
       events: sum('events'),
       bytes: sum('bytes'),
-      sinceMs: oldest === undefined ? null : segmentBegunMs(oldest),
+      sinceMs: oldest === undefined ? null : compactTime(oldest),
       unreadable: unreadable.size,
     }
   }

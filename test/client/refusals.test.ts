@@ -52,7 +52,7 @@ describe('a refusal', () => {
     [425, 'API_UNAVAILABLE'],
   ])('with status %i is %s and is retried', async (status, code) => {
     const { client, server } = await clientFor([json({ message: 'Later.', code: 'WHY' }, status)], { maxAttempts: 2 })
-    expect(await failureOf(client.exportConversations(page))).toMatchObject({ code, transient: true })
+    expect(await failureOf(client.exportConversations(page))).toMatchObject({ code, kind: 'transient' })
     expect(server.requests).toHaveLength(2)
   })
 

@@ -43,7 +43,7 @@ describe('an error', () => {
   })
 
   it('is transient because of its code, never because of its text', () => {
-    expect(new ConvohouseError('API_TIMEOUT', { what: 'It failed for good.' }).transient).toBe(true)
-    expect(new ConvohouseError('API_FORBIDDEN', { what: 'Try again later.' }).transient).toBe(false)
+    expect(new ConvohouseError('API_TIMEOUT', { what: 'It failed for good.' }).kind).toBe('transient')
+    expect(new ConvohouseError('API_FORBIDDEN', { what: 'Try again later.' }).kind).toBe('access')
   })
 })

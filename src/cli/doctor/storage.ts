@@ -1,6 +1,5 @@
 // Checks the machine and the data folder: Node, memory, disk, landing, and the contents of the warehouse.
-import { randomBytes } from 'node:crypto'
-import { rm, stat, statfs } from 'node:fs/promises'
+import { stat, statfs } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { quoteText } from '../../catalog/layout.ts'
@@ -9,7 +8,7 @@ import type { Config } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { ServiceLevel } from '../../core/response-rules.ts'
 import { bytes, count, counted, sizeOf } from '../../core/words.ts'
-import { isThere, writeOnce } from '../../files/durable.ts'
+import { isThere, probeFolder } from '../../files/durable.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { readGaps } from '../../reports/gaps.ts'
 import { countQuarantined } from '../../reports/quarantine.ts'
@@ -58,15 +57,10 @@ async function nearest(folder: string): Promise<string> {
   return (await isThere(folder)) || dirname(folder) === folder ? folder : nearest(dirname(folder))
 }
 
-/** Writes a small file as durably as a page, and removes it, in the nearest parent if the folder does not exist. @throws HOME_UNUSABLE */
+/** Tests the folder, or its nearest parent if it does not exist. @throws HOME_UNUSABLE */
 export async function expectWritable(folder: string): Promise<string> {
   const there = await nearest(folder)
-  const file = join(there, `.doctor-${process.pid}-${randomBytes(6).toString('hex')}`)
-  try {
-    await writeOnce(file, [Buffer.from('A file of `convohouse doctor`; it may be deleted.\n')])
-  } finally {
-    await rm(file, { force: true }).catch(() => {})
-  }
+  await probeFolder(there)
   return there
 }
 

@@ -1,19 +1,15 @@
 // Translates ConvohouseError to Temporal's ApplicationFailure and back. No other file does.
 import { ApplicationFailure } from '@temporalio/common'
 import type { Failure } from '../../../workflows/steps.ts'
-import { ConvohouseError, ERRORS } from '../../core/errors.ts'
+import { ConvohouseError, ERRORS, failureOf } from '../../core/errors.ts'
 
 /** Returns an ApplicationFailure whose type is the error code, retryable only for transient errors. Other errors pass unchanged. */
 export function asFailure(error: unknown): unknown {
-  if (!(error instanceof ConvohouseError)) return error
-  const { code, kind, message, hint = null, transient } = error
-  return ApplicationFailure.create({
-    message,
-    type: code,
-    nonRetryable: !transient,
-    details: [{ code, kind, what: message, hint }],
-    cause: error,
-  })
+  const failure = failureOf(error)
+  if (failure === null) return error
+  const { code, kind, what: message } = failure
+  const nonRetryable = kind !== 'transient'
+  return ApplicationFailure.create({ message, type: code, nonRetryable, details: [failure], cause: error as Error })
 }
 
 /**
@@ -23,14 +19,14 @@ export function asPublicationFailure(
   error: ConvohouseError,
   { isAttended }: { isAttended: boolean },
 ): ApplicationFailure {
-  const { code, kind, message, hint = null } = error
+  const { code, message } = error
   // A worker that stops leaves the publication to the next one.
   const isHandedOver = code === 'INTERRUPTED'
   return ApplicationFailure.create({
     message,
     type: code,
     nonRetryable: isAttended && !isHandedOver,
-    details: [{ code, kind, what: message, hint }],
+    details: [failureOf(error)],
     ...(isHandedOver && { nextRetryDelay: '1 second' }),
   })
 }
