@@ -291,6 +291,8 @@ const KINDS: Record<string, Operation> = {
   'a group that becomes empty': exportOf(13, { id: 'c2', version: 5, day: 1, channel: 'webchat' }),
 }
 
+const MART_RUNS = rounds('MART_RUNS', { usual: 1, deep: 200 })
+
 describe('marts that are brought up to date', () => {
   it('equal marts that are built from empty after every kind of change, and so does a copy by the change log', async () => {
     const workspaces = [app.workspace()]
@@ -333,7 +335,8 @@ describe('marts that are brought up to date', () => {
     }
   })
 
-  it.runIf(isDeep)('equal marts that are built from empty, after any sequence of changes', async () => {
+  const timeout = MART_RUNS * 20_000
+  it.runIf(isDeep)('equal marts that are built from empty, after any sequence of changes', { timeout }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 10 }), async operations => {
         const workspaces = [app.workspace(), app.workspace()]
@@ -343,7 +346,7 @@ describe('marts that are brought up to date', () => {
         const rows = await rowsOf()
         expect(await rebuiltRows({ slice: 2 })).toEqual(rows)
       }),
-      { numRuns: rounds('MART_RUNS', { usual: 1, deep: 200 }), endOnFailure: true },
+      { numRuns: MART_RUNS, endOnFailure: true },
     )
   })
 
