@@ -75,16 +75,21 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
   }
 
   /** Returns the runs of a workflow that has continued as new. */
-  async function chain(workflowId: string): Promise<WorkflowHandle[]> {
+  async function chain(handle: WorkflowHandle): Promise<WorkflowHandle[]> {
+    const { workflowId } = handle
+    const { taskQueue } = await handle.describe()
     const runs: WorkflowHandle[] = []
-    for await (const { runId } of client.workflow.list({ query: `WorkflowId = '${workflowId}'` }))
+    // Each test has its own worker, and so its own queue.
+    for await (const { runId } of client.workflow.list({
+      query: `WorkflowId = '${workflowId}' AND TaskQueue = '${taskQueue}'`,
+    }))
       runs.push(client.workflow.getHandle(workflowId, runId))
     return runs
   }
 
   /** Expects that the workflow has continued as new before its history became long, and that its runs know the plan. */
-  async function expectCarriedOver({ workflowId }: WorkflowHandle): Promise<void> {
-    const runs = await chain(workflowId)
+  async function expectCarriedOver(handle: WorkflowHandle): Promise<void> {
+    const runs = await chain(handle)
     expect(runs.length).toBeGreaterThan(1)
     const lengths = (await Promise.all(runs.map(each => each.describe()))).map(({ historyLength }) => historyLength)
     // Activities that are running when the server suggests to continue as new still complete, which adds events.
