@@ -165,7 +165,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     let token = WRONG_TOKEN
     // `seed` gives other conversations than the previous test, because the server stores the id that was requested
     // there. The hour is short: after a failure, convohouse sends the vendor nothing for a sixtieth of the hour.
-    const faulty = { seed: 2, hostile, faults: { script }, hourMs: MINUTE }
+    const faulty = { conversations: 40, seed: 2, hostile, faults: { script }, hourMs: MINUTE }
     const { ask, config, sandbox } = await app(faulty, { hourMs: MINUTE, readToken: () => token })
     expect(await ended(await ask())).toMatchObject({ cause: { type: 'API_UNAUTHORIZED' } })
     token = TOKEN

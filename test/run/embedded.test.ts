@@ -40,7 +40,7 @@ const runs = (simulated: SimulatedApp) =>
 
 describe('a plan', () => {
   it('costs nothing and leaves no run; if it is declined, nothing is exported; a sync executes exactly that plan and reports each page; a full one states what would be billed again', async () => {
-    const simulated = await simulatedApp({ sandbox: { conversations: 60, arrivalsPerDay: 0 } })
+    const simulated = await simulatedApp({ sandbox: { conversations: 30, arrivalsPerDay: 0 } })
     const { plan } = await planOnly(embedded(simulated))
     expect(plan.windows).toHaveLength(3)
     expect(await simulated.served()).toEqual([])
@@ -131,7 +131,7 @@ describe('watch mode', () => {
 
   it('fetches new conversations in each round while history waits for the rate limit', async () => {
     const simulated = await simulatedApp({
-      sandbox: { agents: 1, arrivalsPerDay: 1_000, conversations: 300, hourlyRequests: 100 },
+      sandbox: { agents: 1, arrivalsPerDay: 1_000, conversations: 120, hourlyRequests: 40 },
       settings: { maxPage: 2 },
     })
     const controller = new AbortController()

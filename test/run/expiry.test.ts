@@ -13,6 +13,7 @@ import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { temporaryFolder } from '../scene.ts'
+import { isDeep } from '../tier.ts'
 import { everyColumn } from '../workflows/simulated/every-column.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
@@ -62,6 +63,7 @@ async function fill(simulated: SimulatedApp): Promise<void> {
 }
 
 const SANDBOX = { agents: 2, conversations: 12, historyDays: 3, arrivalsPerDay: 2, traffic: true }
+const RESOURCES = isDeep ? RESOURCE_NAMES : ['organizations', 'tools', 'audit_log', 'custom_metrics']
 
 let simulated: SimulatedApp
 let end: () => Promise<void>
@@ -69,7 +71,7 @@ let end: () => Promise<void>
 let filled: Awaited<ReturnType<typeof temporaryFolder>>
 
 beforeAll(async () => {
-  const opened = await openSimulatedApp({ sandbox: SANDBOX, settings: { resources: RESOURCE_NAMES } })
+  const opened = await openSimulatedApp({ sandbox: SANDBOX, settings: { resources: RESOURCES } })
   simulated = opened.simulated
   end = opened.end
   await fill(simulated)
@@ -165,7 +167,7 @@ it('a sync compacts the landing and removes what has expired once a day', async 
   const { simulated: later, end } = await openSimulatedApp({
     at: simulated.sandbox,
     home: filled.folder,
-    settings: { retention, resources: RESOURCE_NAMES },
+    settings: { retention, resources: RESOURCES },
   })
   onTestFinished(end)
   const filesOf = async () =>

@@ -71,7 +71,7 @@ describeWithTemporal('workers', ({ place, command }) => {
   /** Returns a workspace whose workers are processes of the built command. */
   async function app(lease: string, timeout: string) {
     const there = await scene({
-      sandbox: { conversations: 400, latencyMs: 60, hourlyRequests: RATE.requests, hourMs: RATE.ms },
+      sandbox: { conversations: isDeep ? 400 : 240, latencyMs: 60, hourlyRequests: RATE.requests, hourMs: RATE.ms },
       settings: { maxPage: 10 },
     })
     const hour = { hour: `${RATE.ms / 1_000}s`, requestsPerHour: RATE.requests }
