@@ -130,7 +130,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
   )
 
   it('carries quota, windows and plan over when it continues as new; serves a request at once while history waits for the rate limit, and then continues history', async () => {
-    const there = await owned({ conversations: 100, hourlyRequests: 30 }, { maxPage: 2, requestsPerHour: 30 })
+    const there = await owned({ conversations: 60, hourlyRequests: 20 }, { maxPage: 2, requestsPerHour: 20 })
     const first = await there.ask({ unattended: true })
     await waitsForHour(first.handle)
     await expectCarriedOver(first.handle)
@@ -186,7 +186,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
   })
 
   it('lands requests in flight when it is cancelled; after a termination its successor waits for its leases and recovers what was spent from the lease log; concurrent callers join it, and its queue goes on behind a sync that cannot start, of which a failed run remains', async () => {
-    const there = await owned({ conversations: 200, latencyMs: 50 })
+    const there = await owned({ conversations: 150, latencyMs: 50 })
     const cancelled = (await there.ask()).handle
     await until(async () => (await there.exported()).length >= 4, { everyMs: 20 })
     await cancelled.cancel()
@@ -219,7 +219,7 @@ describeWithTemporal('the owner workflow of a workspace', ({ command }) => {
     const { all, wrong, last } = await whileSlowed(there.sandbox, async () => ({
       all: await Promise.all(Array.from({ length: 5 }, () => there.ask())),
       wrong: await there.ask({ agents: ['nobody'], origin: 'schedule' }),
-      last: await there.ask({ mode: 'full' }),
+      last: await there.ask({ mode: 'full', sinceMs: there.sandbox.clock.now() - HOUR }),
     }))
     const negative = last.handle.executeUpdate('raiseBudget', { args: [{ packs: -1 }] })
     await expect(negative).rejects.toThrow(WorkflowUpdateFailedError)

@@ -5,7 +5,6 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'
 import { expect, it, onTestFinished } from 'vitest'
-import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import { MINUTE } from '../../src/core/time.ts'
 import { PLAIN_SYNC } from '../../src/run/embedded.ts'
@@ -18,6 +17,7 @@ import { CANARY } from '../../src/sandbox/world/agents/secret-bearing.ts'
 import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { receiveEvents } from '../spool/arbitrary-events.ts'
+import { RESOURCES } from '../tier.ts'
 import { until } from '../until.ts'
 import { truthOf } from '../workflows/simulated/truth.ts'
 import { payloadTexts } from './history.ts'
@@ -67,8 +67,8 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
   /** Returns a workspace with a worker and separate task queues, because tests share the server. */
   async function app(sandbox: Partial<SandboxOptions> = {}, settings: Partial<WorkspaceConfig> = {}) {
     const there = await scene({
-      sandbox: { conversations: 80, ...sandbox },
-      settings: { maxPage: 5, resources: RESOURCE_NAMES, ...settings },
+      sandbox: { conversations: 60, ...sandbox },
+      settings: { maxPage: 5, resources: RESOURCES, ...settings },
     })
     const { stop } = await startWorker(there.config, place)
     const request = { ...PLAIN_SYNC, workspaceId: WORKSPACE }
@@ -115,7 +115,7 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     const event = { event: 'message_received', createdAt: Date.now(), messageContent: EVENT_TEXT }
     await receiveEvents({ home: there.config.home, workspaceId: WORKSPACE, nowMs: Date.now() }, [event])
     const secrets = identifyingTexts(there.sandbox)
-    expect(secrets.length).toBeGreaterThan(500)
+    expect(secrets.length).toBeGreaterThan(300)
     const handle = await there.ask()
     await until(async () => (await there.exported()).length >= 1, { everyMs: 20 })
     const seen = await whileSlowed(there.sandbox, () => shown(handle))

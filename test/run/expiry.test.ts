@@ -3,7 +3,6 @@ import { cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
-import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import { replay } from '../../src/run/replay.ts'
 import { expire } from '../../src/steps/upkeep.ts'
@@ -13,7 +12,7 @@ import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { temporaryFolder } from '../scene.ts'
-import { isDeep } from '../tier.ts'
+import { RESOURCES } from '../tier.ts'
 import { everyColumn } from '../workflows/simulated/every-column.ts'
 import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
@@ -63,7 +62,6 @@ async function fill(simulated: SimulatedApp): Promise<void> {
 }
 
 const SANDBOX = { agents: 2, conversations: 12, historyDays: 3, arrivalsPerDay: 2, traffic: true }
-const RESOURCES = isDeep ? RESOURCE_NAMES : ['organizations', 'tools', 'audit_log', 'custom_metrics']
 
 let simulated: SimulatedApp
 let end: () => Promise<void>

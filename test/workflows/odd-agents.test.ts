@@ -4,11 +4,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
-import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { receiveEvents } from '../spool/arbitrary-events.ts'
+import { RESOURCES } from '../tier.ts'
 import { TOKEN } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
 
@@ -56,7 +56,7 @@ const listingAlso =
 it('agents whose ids cannot be part of a URL are reported and block no other agent; other odd ids, and ids that differ only by case, are exported; events with such ids are applied', async () => {
   const simulated = await simulatedApp({
     sandbox: { agents: 2, conversations: 30 },
-    settings: { resources: RESOURCE_NAMES },
+    settings: { resources: RESOURCES },
     through: listingAlso([...UNUSABLE, '', null, ...ODD]),
   })
   const { app, config, clock } = simulated

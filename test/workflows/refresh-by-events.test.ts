@@ -164,7 +164,7 @@ async function planOf({ config, app, clock }: SimulatedApp): Promise<string[]> {
 
 it('refreshes without a new message are made and measured; once fifty have found nothing they are skipped, as status and plan say', async () => {
   const { simulated, pass, end } = await live({
-    sandbox: { agents: 1, conversations: 90, historyDays: 2, arrivalsPerDay: 0, traffic: true },
+    sandbox: { agents: 1, conversations: 70, historyDays: 2, arrivalsPerDay: 0, traffic: true },
     settings: { refreshOn: 'auto' },
   })
   onTestFinished(end)

@@ -6,6 +6,7 @@ import { gapLines } from '../../src/cli/terminal/notes.ts'
 import { HOUR, MINUTE } from '../../src/core/time.ts'
 import { reconcileWorkspace } from '../../src/reports/reconciliation.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
+import { isDeep } from '../tier.ts'
 import type { Behaviour } from '../vendor-model/behaviours.ts'
 import { newWorld, type VendorPlan, type World } from '../vendor-model/history.ts'
 import { modelTransport } from '../vendor-model/model-transport.ts'
@@ -112,7 +113,7 @@ it('a vendor whose `ts` is the last activity hides no conversation for good if o
   expect(billed()).toBeLessThanOrEqual(700 + 2 * 5 + 7 * 3)
 })
 
-it('a vendor with keyset cursors and times of creation gets no request twice', async () => {
+it.runIf(isDeep)('a vendor with keyset cursors and times of creation gets no request twice', async () => {
   const { simulated, billed, missing } = await appOf(450, [])
   await simulated.sync()
   for (let round = 0; round < 2; round++) {

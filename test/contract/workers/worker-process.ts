@@ -12,7 +12,7 @@ export async function writeConfig(config: Config, lease: string, more: object = 
   const [workspace] = config.workspaces
   const { id, apiUrl, maxPage, rereadShare, sampleShare, resources } = workspace!
   const path = join(config.home, 'convohouse.yaml')
-  const settings = { pageSize: maxPage, rereadShare, sampleShare, resources, timeout: '2s' }
+  const settings = { pageSize: maxPage, rereadShare, sampleShare, resources, timeout: '10s' }
   await writeFile(
     path,
     JSON.stringify({

@@ -128,6 +128,7 @@ const expiry: KilledProcess = {
     `await openLanding(home).workspace('ws').expire([{ folder: '${FOLDER}', pages: 6 }], { beforeMs: 0, nowMs: 7 })`,
   ),
   steps: 3,
+  usual: [2, 3],
   async holds(home) {
     const store = landingIn(home)
     const left = new Set((await store.list()).map(({ address }) => address))

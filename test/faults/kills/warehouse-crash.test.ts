@@ -99,9 +99,9 @@ const endsWith = async (exitCode: number, { running }: CrashScene): Promise<void
 describe('the process that holds the warehouse', () => {
   it('delays no webhook, no sync and no loading for slow queries, and is restarted after a crash, in `up` without Temporal: webhooks are accepted all the time, and nothing is lost', async () => {
     // Answers are slow, so that the queries begin before the first round has ended.
-    const scene = await startScene(await withoutTemporal(), ['up', '--every', '10s'], 400)
+    const scene = await startScene(await withoutTemporal(), ['up', '--every', '10s'], 1_500)
     const { home } = scene
-    const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 20 })
+    const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 100 })
     const load = sender.run(await port(scene))
     await answers(scene)
     let over = 0
