@@ -10,7 +10,6 @@
 //   POST /_sandbox/conditions {paid?, mirrorLagMs?, …}      changes the given conditions (`conditions.ts`)
 //   GET  /_sandbox/webhooks                                 webhook settings, and event counts by outcome
 //   POST /_sandbox/webhooks {url?, secret?, …}              changes the given settings (`webhook-settings.ts`)
-//   POST /_sandbox/reset-requests                           clears the request log; rate limit and usage stay
 
 import { z } from 'zod'
 import { DAY, SECOND } from '../core/time.ts'
@@ -38,7 +37,6 @@ const ROUTES: Record<string, Record<string, ControlRoute>> = {
   faults: settingsOf('faults'),
   conditions: settingsOf('conditions'),
   webhooks: settingsOf('webhooks'),
-  'reset-requests': { POST: resetRequests },
 }
 
 export function answerControl(service: SandboxService, request: ControlRequest): Answer {
@@ -97,11 +95,6 @@ function settingsOf(name: 'faults' | 'conditions' | 'webhooks'): Record<string, 
       return jsonAnswer(part.report())
     },
   }
-}
-
-function resetRequests({ log }: SandboxService): Answer {
-  log.reset()
-  return jsonAnswer({ total: log.total })
 }
 
 /** Setting the time computes all arrivals up to it. */

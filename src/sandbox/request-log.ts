@@ -4,7 +4,7 @@ import type { FaultKind } from './faults/fault-settings.ts'
 export type RequestKind = FaultKind | 'teams'
 
 export interface ServedRequest {
-  /** Number from 1 since the start or the last reset. */
+  /** Number from 1 since the start. */
   n: number
   /** Arrival, by the sandbox's clock, in ms. */
   at: number
@@ -48,11 +48,6 @@ export class RequestLog {
   add(request: Omit<ServedRequest, 'n'>): void {
     if (this.requests.length >= MAX_KEPT) this.requests = this.requests.slice(MAX_KEPT / 10)
     this.requests.push({ n: ++this.served, ...request })
-  }
-
-  reset(): void {
-    this.requests = []
-    this.served = 0
   }
 
   list({ since, agentId, kind }: RequestFilter): ServedRequest[] {

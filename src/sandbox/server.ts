@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConvohouseError } from '../core/errors.ts'
 import { SandboxClock } from './clock.ts'
@@ -27,7 +28,6 @@ export interface Sandbox extends Pick<SandboxService, 'world' | 'clock' | 'fault
   close(): Promise<void>
 }
 
-const MAX_BODY_BYTES = 1_048_576
 const SERVER_SETTINGS = {
   keepAliveTimeout: 65_000,
   noDelay: true,
@@ -116,12 +116,9 @@ async function serve(
 ): Promise<void> {
   const { method = 'GET', url: target = '/', headers } = request
   const { latencyMs } = service.options
-  const body = await readBody(request)
+  const body = await text(request)
   if (latencyMs > 0 && !isControl(target)) await sleep(latencyMs, undefined, { signal })
-  const answer =
-    body === undefined
-      ? fault(413, `A body holds at most ${MAX_BODY_BYTES} bytes`)
-      : answerOrFault(service, { method, target, authorization: headers.authorization, body })
+  const answer = answerOrFault(service, { method, target, authorization: headers.authorization, body })
   const { holdMs = 0 } = answer.delivery ?? {}
   if (holdMs > 0) await sleep(holdMs, undefined, { signal })
   await write(response, answer, service.clock.now())
@@ -133,17 +130,6 @@ function answerOrFault(service: SandboxService, request: Parameters<typeof route
   } catch (error) {
     return fault(500, 'The sandbox failed to answer', { issues: [String(error)] })
   }
-}
-
-/** Returns the request's body; undefined if it is too long. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk)
-  }
-  return bytes > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks).toString()
 }
 
 function cannotListen({ host, port }: ResolvedOptions, cause: NodeJS.ErrnoException): ConvohouseError {

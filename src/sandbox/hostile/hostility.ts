@@ -3,18 +3,7 @@ import { type Param, paramOf, type Rate, shareOf } from '../rates.ts'
 import { conversationId, indexOfConversation } from '../world/identity.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
 
-export interface Hostility {
-  /** True if no record is hostile. */
-  isNone: boolean
-  /** True if the record has no `ID` or is not an object. */
-  isNameless(index: number): boolean
-  /** Returns the served `ID`; undefined if nameless. */
-  idOf(index: number): string | undefined
-  /** Returns the index of an `ID`; undefined if no conversation has it. */
-  indexOf(id: string): number | undefined
-  /** Applies the mutations to a record's JSON text. */
-  mutate(index: number, text: string): string
-}
+export type Hostility = ReturnType<typeof createHostility>
 
 /** Share of conversations with each kind of hostile record. */
 export type HostileRates = Partial<Record<HostileName, Rate>>
@@ -22,7 +11,7 @@ export type HostileRates = Partial<Record<HostileName, Rate>>
 const NO_OBJECTS = ['null', '42', '"a record"', '[]', 'true'] as const
 
 /** Creates the hostility. The rates must be valid; `options.ts` checks them. */
-export function createHostility({ seed, hostile }: { seed: number; hostile: HostileRates }): Hostility {
+export function createHostility({ seed, hostile }: { seed: number; hostile: HostileRates }) {
   const names = HOSTILE_NAMES.filter(name => shareOf(hostile[name] ?? 0) > 0)
   /** Returns the draw for the mutation if the conversation is hostile in the way `name`; otherwise undefined. */
   const drawIf = (index: number, name: HostileName): Draw | undefined => {
@@ -35,19 +24,24 @@ export function createHostility({ seed, hostile }: { seed: number; hostile: Host
     const name = ID_NAMES.find(one => drawIf(index, one) !== undefined)
     return name === undefined ? plain : hostileId(name, plain)
   }
+  /** True if the record has no `ID` or is not an object. */
   const isNameless = (index: number) =>
     names.length > 0 && (drawIf(index, 'no-id') !== undefined || drawIf(index, 'no-object') !== undefined)
+  /** Returns the served `ID`; undefined if nameless. */
   const idOf = (index: number) => (isNameless(index) ? undefined : named(index))
 
   return {
+    /** True if no record is hostile. */
     isNone: names.length === 0,
     isNameless,
     idOf,
-    indexOf(id) {
+    /** Returns the index of an `ID`; undefined if no conversation has it. */
+    indexOf(id: string) {
       const index = indexOfConversation(seed, names.length > 0 ? plainId(id) : id)
       return index !== undefined && idOf(index) === id ? index : undefined
     },
-    mutate(index, text) {
+    /** Applies the mutations to a record's JSON text. */
+    mutate(index: number, text: string) {
       if (names.length === 0) return text
       const instead = drawIf(index, 'no-object')
       if (instead !== undefined) return instead.pick(NO_OBJECTS)

@@ -1,6 +1,5 @@
 // Routes requests to endpoints. Only this file checks the token.
 
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { answerControl } from '../control.ts'
 import { refusedBy, spoil } from '../faults/effects.ts'
 import {
@@ -155,11 +154,7 @@ function recorded(params: URLSearchParams, names: readonly string[]): Record<str
 
 function hasToken(authorization: string | undefined, token: string): boolean {
   const sent = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1]
-  return sent !== undefined && timingSafeEqual(digest(sent.trimEnd()), digest(token))
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return sent?.trimEnd() === token
 }
 
 function parseTarget(target: string): URL | undefined {

@@ -99,14 +99,7 @@ export function deleteCrawlerJob({ state }: SandboxService, { id }: CrawlerJob):
 
 // The workspace's crawler jobs and their scraped pages (section 2.9).
 
-interface CrawlerJob {
-  id: string
-  /** Number from 0. */
-  number: number
-  startedMs: number
-  /** Ids of the job's pages. */
-  pages: string[]
-}
+type CrawlerJob = ReturnType<typeof crawlerJobs>[number]
 
 const JOBS = 4
 
@@ -121,7 +114,7 @@ const SENTENCES = [
 ] as const
 
 /** Returns the jobs, deleted ones included. */
-function crawlerJobs({ seed, startMs }: { seed: number; startMs: number }): CrawlerJob[] {
+function crawlerJobs({ seed, startMs }: { seed: number; startMs: number }) {
   return Array.from({ length: JOBS }, (_, number) => {
     const draw = new Draw(seed, number, PURPOSE.crawler)
     const id = `job_${draw.hex(16)}`

@@ -10,29 +10,26 @@ const RHYTHM_MS = 2.5 * HOUR
 const BLOCK = 4
 const BLOCK_SHARE = 0.02
 
-export interface Placement {
-  /** Returns the agent of a conversation, counted from 0. */
-  agentOf(index: number): number
-  /** Returns the time of its first message, in ms; grows with the index. */
-  createdMs(index: number): number
-  /** Returns the conversation whose times this one shares; usually the conversation itself. */
-  leaderOf(index: number): number
-}
+export type Placement = ReturnType<typeof createPlacement>
 
-export function createPlacement(options: ResolvedOptions): Placement {
+export function createPlacement(options: ResolvedOptions) {
   const { seed, conversations } = options
   const cumulative = agentShares(options.agents)
+  /** Returns the conversation whose times this one shares; usually the conversation itself. */
   const leaderOf = (index: number): number => {
     const first = index - (index % BLOCK)
     // A block that spans existing and arriving conversations would move some arrivals into the past.
     if (first < conversations && first + BLOCK > conversations) return index
     return new Draw(seed, first, PURPOSE.run).chance(BLOCK_SHARE) ? first : index
   }
+  /** Returns the agent of a conversation, counted from 0. */
   const agentOf = (index: number): number => {
     const unit = new Draw(seed, leaderOf(index), PURPOSE.placement).unit()
     return cumulative.findIndex(share => unit < share)
   }
-  return { leaderOf, agentOf, createdMs: index => begin(options, leaderOf(index)) }
+  /** Returns the time of its first message, in ms; grows with the index. */
+  const createdMs = (index: number): number => begin(options, leaderOf(index))
+  return { leaderOf, agentOf, createdMs }
 }
 
 function begin(options: ResolvedOptions, index: number): number {

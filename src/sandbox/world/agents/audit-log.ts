@@ -6,18 +6,6 @@ import { STAFF } from '../staff.ts'
 import type { AgentRecord } from './agent-record.ts'
 import { CANARY } from './secret-bearing.ts'
 
-export interface AuditEntry {
-  agentId: string
-  /** Dotted path, with ids in brackets. */
-  field: string
-  oldValue: string
-  newValue: string
-  source: 'user_update' | 'template_clone' | 'agent_clone'
-  actor: string
-  /** Unix seconds. */
-  ts: number
-}
-
 interface Audited {
   seed: number
   /** The agent's number from 0. */
@@ -53,13 +41,18 @@ const FIELDS = [
   'tools[Order lookup].fields',
 ] as const
 
-interface Save extends Pick<AuditEntry, 'source' | 'actor'> {
+interface Save {
   ms: number
+  source: 'user_update' | 'template_clone' | 'agent_clone'
+  actor: string
+  /** Dotted paths, with ids in brackets. */
   fields: readonly string[]
 }
 
+export type AuditEntry = ReturnType<typeof generatedEntries>[number]
+
 /** Returns all entries, oldest first. */
-export function generatedEntries(audited: Audited): AuditEntry[] {
+export function generatedEntries(audited: Audited) {
   const { record, variables } = audited
   const left = new Map<string, number>()
   const entries = savesOf(audited).map(({ ms, source, actor, fields }, place) => {
