@@ -137,7 +137,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     requestsPerHour: given.requestsPerHour,
     hourMs: given.hour ?? HOUR_MS,
     hourReserveShare: given.hourReserve,
-    /** Share of the period's quota reserved for new conversations; null reserves as many sessions as they are expected to need. */
+    /** Share of the period's quota reserved for new conversations; null reserves what they are expected to need. */
     headReserveShare: given.headReserve ?? null,
     /** Minimum age of the last read before a conversation or a range is exported again. */
     quietMs: given.quiet,

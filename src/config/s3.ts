@@ -63,11 +63,11 @@ function s3Place(path: string, given: z.infer<typeof s3Settings>, folder: string
     /** Null for AWS_REGION, else `us-east-1`. */
     region: given.region ?? null,
     urlStyle: given.urlStyle ?? (given.endpoint === undefined ? 'vhost' : 'path'),
-    /** Absolute path, in AWS's format; null for the environment (AWS_…), `~/.aws`, or the role of machine, container or account. */
+    /** Absolute path, in AWS's format; null for the environment (AWS_…), `~/.aws`, or the role of machine or account. */
     credentialsFile: file(given.credentialsFile),
     /** Section of the file. */
     profile: given.profile ?? 'default',
-    /** Absolute path of a PEM file with the authorities that verify the server's certificate; null for the well-known ones. */
+    /** Absolute path of a PEM file with the authorities of the server's certificate; null for the well-known ones. */
     caFile: file(given.caFile),
   }
 }

@@ -37,7 +37,7 @@ export type EveryTarget = ReturnType<typeof sharedSettings>
 export const sharedSettings = ({ name, pii, rows }: GivenEvery) => ({
   name,
   pii,
-  /** The rows that the target receives: those of these agents, and of the agents of these organizations. Null for all. */
+  /** The rows that the target receives: those of these agents and of these organizations' agents. Null for all. */
   rows: rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null,
 })
 

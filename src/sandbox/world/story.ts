@@ -116,7 +116,7 @@ function middles(exchanges: number): number[] {
 
 export type Handoff = NonNullable<ReturnType<typeof handoffOf>>
 
-/** Returns the handoff of a session to a person; undefined if it has none. `acceptedMs` is undefined if nobody accepted it. */
+/** Returns the handoff of a session to a person; undefined if it has none. Without `acceptedMs`, nobody accepted it. */
 function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs }: Session) {
   const draw = new Draw(seed, index, PURPOSE.handoff + session)
   if (!draw.chance(HANDOFF_SHARE)) return undefined
