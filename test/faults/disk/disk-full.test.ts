@@ -16,7 +16,7 @@ interface FullScene extends FaultScene {
 }
 
 async function onDisks(): Promise<FullScene> {
-  const scene = await faultScene({ sandbox: { conversations: 300 }, workspace: { pageSize: 10 } })
+  const scene = await faultScene({ sandbox: { conversations: isDeep ? 300 : 200 }, workspace: { pageSize: 10 } })
   const landing = join(scene.home, 'landing')
   const leaseLog = join(landing, 'ws_demo', 'ledger')
   return { ...scene, landing, leaseLog, disk: await smallDisks([scene.home, landing, leaseLog]) }
