@@ -1,11 +1,11 @@
 // `convohouse receive` as users run it.
 import { once } from 'node:events'
-import { readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { RefusalReport } from '../../src/receiver/refusal-report.ts'
-import { scene, start, TOKEN, temporaryFolder } from './cli-process.ts'
+import { start, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
 const SECRET = 'whsec-canary-3a77'
@@ -141,44 +141,4 @@ it('the receiver needs a secret and a free address', async () => {
   const occupied = await inProcess(['receive', '--port', String(port)], options)
   expect([occupied.code, occupied.stderr]).toEqual([2, expect.stringContaining('error ADDRESS_IN_USE')])
   expect(occupied.stderr).toContain(`127.0.0.1:${port}`)
-})
-
-it('the receiver is part of `up` if a workspace has a secret, and also reloads its secrets at SIGHUP there', async () => {
-  const { sandbox } = await scene({ conversations: 20 })
-  const folder = await temporaryFolder()
-  // Makes Temporal unavailable: the PATH contains only Node.
-  await symlink(process.execPath, join(folder, 'node'))
-  const NEXT = 'whsec-canary-next'
-  const config = join(folder, 'convohouse.yaml')
-  const configure = (...names: string[]) => {
-    const secrets = names.map(env => ({ env }))
-    const workspace = { id: 'ws_demo', apiUrl: sandbox.url, token: { env: 'T' }, resources: 'none' }
-    const given = { threads: 1, webhooks: { port: 0 }, workspaces: [{ ...workspace, webhooks: { secrets } }] }
-    return writeFile(config, JSON.stringify(given))
-  }
-  await configure('S')
-  const kept = { PATH: folder, T: TOKEN, S: SECRET, NEXT }
-  const running = start(['up', '--every', '1h', '--config', config], { env: kept })
-  let logged = ''
-  running.process.stderr!.on('data', text => {
-    logged += text
-  })
-  await running.said('next round at')
-  const [, url] = /Listening for webhooks of ws_demo at (\S+)\./.exec(logged)!
-  const post = async (workspaceSecret: string) => {
-    const body = JSON.stringify({ event: 'webhook_test', createdAt: 1, workspaceSecret })
-    return (await fetch(url!, { method: 'POST', body })).status
-  }
-  expect([await post(SECRET), await post(NEXT)]).toEqual([200, 401])
-  await configure('S', 'NEXT')
-  running.process.kill('SIGHUP')
-  await running.said('ws_demo (2 secrets)')
-  expect([await post(SECRET), await post(NEXT)]).toEqual([200, 200])
-  running.process.kill('SIGINT')
-  const { code, stderr } = await running.ended
-  expect(code, stderr).toBe(0)
-  // Events are in a sealed segment or, once applied, in the archive.
-  const files = await readdir(join(folder, 'convohouse-data', 'spool', 'ws_demo'), { recursive: true })
-  expect(files.filter(name => name.endsWith('.ndjson'))).not.toEqual([])
-  expect(logged + stderr).not.toMatch(/whsec/)
 })

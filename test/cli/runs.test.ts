@@ -2,11 +2,13 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { runLines } from '../../src/cli/status/status-text.ts'
+import { openLanding } from '../../src/landing/folder-landing.ts'
 import { RefusalReport } from '../../src/receiver/refusal-report.ts'
 import { runsStatus } from '../../src/reports/runs.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { beginRun, endRun } from '../../src/warehouse/runs.ts'
-import { jsonLines, scene } from './cli-process.ts'
+import { freshWindow, landConversations } from '../warehouse/landed-pages.ts'
+import { jsonLines } from './cli-process.ts'
 import { inProcess, rowsOf } from './in-process.ts'
 import { syncedOnce } from './synced-once.ts'
 
@@ -113,7 +115,9 @@ describe('a run without an end', () => {
 
 describe('a sync whose records could not all be loaded', () => {
   it('says so in its report, in JSON and in its row; the next one has no warning, and does not call the workspace up to date', async () => {
-    const { env } = await scene({ hostile: { 'no-object': 0.05 } })
+    const { env, home } = await synced()
+    const page = { records: ['no object', 7], window: freshWindow({ kind: 'head' }) }
+    await landConversations(openLanding(home).workspace('ws_demo'), page)
     const { stdout, code } = await inProcess(['sync', '--json'], { env })
     const report = jsonLines(stdout).at(-1) as { quarantined: number; warnings: string[] }
     expect(code).toBe(0)

@@ -6,7 +6,7 @@ import { spoolFolders } from '../../../src/spool/folders.ts'
 import { openWarehouse } from '../../../src/warehouse/open.ts'
 import { queryHolder } from '../../../src/warehouse/query/http/holder-client.ts'
 import { start } from '../../cli/cli-process.ts'
-import { NO_REFRESH, openScene, STILL, TOKEN_ENV } from '../../scene.ts'
+import { NO_REFRESH, openScene, STILL, TOKEN_ENV, writeConfig } from '../../scene.ts'
 import { isDeep } from '../../tier.ts'
 import { until } from '../../until.ts'
 import { expectedTables } from '../../workflows/simulated/expected-rows.ts'
@@ -30,14 +30,22 @@ async function childrenOf(pid: number): Promise<{ pid: number; args: string }[]>
   )
 }
 
+const NEXT_SECRET = `${SECRET}-next`
+
+/** Settings with these variables as secrets of webhooks. */
+const settingsWith = (...secrets: string[]) => ({
+  top: { webhooks: { port: 0 } },
+  workspace: {
+    ...{ pageSize: 10, resources: 'none', ...NO_REFRESH },
+    webhooks: { secrets: secrets.map(env => ({ env })) },
+  },
+})
+
 async function startScene(env: Record<string, string>, args: string[], latencyMs = 150) {
-  const scene = await openScene({
-    sandbox: { ...STILL, conversations: 60, latencyMs },
-    top: { webhooks: { port: 0 } },
-    workspace: { pageSize: 10, resources: 'none', ...NO_REFRESH, webhooks: { secrets: [{ env: 'SECRET' }] } },
-  })
+  const sandbox = { ...STILL, conversations: 60, latencyMs }
+  const scene = await openScene({ sandbox, ...settingsWith('SECRET') })
   onTestFinished(scene.close)
-  const running = start([...args, '--config', scene.file], { env: { ...TOKEN_ENV, SECRET, ...env } })
+  const running = start([...args, '--config', scene.file], { env: { ...TOKEN_ENV, SECRET, NEXT_SECRET, ...env } })
   let stderr = ''
   running.process.stderr!.on('data', text => {
     stderr += text
@@ -58,6 +66,24 @@ const answers = ({ home }: CrashScene) =>
       () => null,
     ),
   )
+
+/** Expects that `up` accepts the secrets that its configuration file names, and those of a changed file after SIGHUP. */
+async function expectReload(scene: CrashScene): Promise<void> {
+  const url = `http://127.0.0.1:${await port(scene)}/webhooks`
+  const statuses = () =>
+    Promise.all(
+      [SECRET, NEXT_SECRET].map(async workspaceSecret => {
+        const event = { event: 'webhook_test', createdAt: 1_700_000_000, workspaceSecret }
+        return (await fetch(url, { method: 'POST', body: JSON.stringify(event) })).status
+      }),
+    )
+  expect(await statuses()).toEqual([200, 401])
+  const { folder, home, sandbox } = scene
+  await writeConfig(folder, { home, url: sandbox.url, ...settingsWith('SECRET', 'NEXT_SECRET') })
+  scene.running.process.kill('SIGHUP')
+  await scene.running.said('ws_demo (2 secrets)')
+  expect(await statuses()).toEqual([200, 200])
+}
 
 /** Kills the process that holds the warehouse, as soon as it answers queries; resolves when the crash is reported. */
 async function killHolder(scene: CrashScene): Promise<void> {
@@ -97,10 +123,11 @@ const endsWith = async (exitCode: number, { running }: CrashScene): Promise<void
 }
 
 describe('the process that holds the warehouse', () => {
-  it('delays no webhook, no sync and no loading for slow queries, and is restarted after a crash, in `up` without Temporal: webhooks are accepted all the time, and nothing is lost', async () => {
+  it('delays no webhook, no sync and no loading for slow queries, and is restarted after a crash, in `up` without Temporal: webhooks are accepted all the time, secrets are reloaded at SIGHUP, and nothing is lost', async () => {
     // Answers are slow, so that the queries begin before the first round has ended.
     const scene = await startScene(await withoutTemporal(), ['up', '--every', '10s'], 1_500)
     const { home } = scene
+    await expectReload(scene)
     const sender = makeSender({ secret: SECRET, connections: 2, bytes: 1_000, pauseMs: 100 })
     const load = sender.run(await port(scene))
     await answers(scene)
@@ -139,7 +166,7 @@ describe('the process that holds the warehouse', () => {
     // The log names the queries that ran during the crash, without their literals.
     await until(async () => sender.acknowledged.size > before + 5)
     await until(async () => scene.stderr().includes('it was running the query: SELECT sleep_ms(?), ?'))
-    expect(scene.stderr()).not.toContain('private')
+    for (const text of ['private', SECRET]) expect(scene.stderr()).not.toContain(text)
     await killHolder(scene)
     await answers(scene)
     await load.stop()
