@@ -30,10 +30,10 @@ const MAX_COUNT = 1e12
 /** Matches a JSON number. `Number` alone would also read hexadecimal, and the empty string as 0. */
 const NUMERAL = /^\s*-?\d+(\.\d+)?(e[+-]?\d+)?\s*$/i
 
-/** Returns a number or numeric string within MAX_COUNT; null for anything else. */
+/** Returns a number or numeric string within MAX_COUNT, and 0 for -0, which JSON does not keep; null for anything else. */
 function parseNumber(value: unknown): number | null {
   const number = typeof value === 'string' && NUMERAL.test(value) ? Number(value) : value
-  return typeof number === 'number' && Math.abs(number) <= MAX_COUNT ? number : null
+  return typeof number === 'number' && Math.abs(number) <= MAX_COUNT ? number + 0 : null
 }
 
 /** Returns a used count, rounded up; null for a negative one. */
