@@ -2,29 +2,16 @@
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { freePort, listening } from '../ports.ts'
 
 const CERTIFICATE = join(import.meta.dirname, 'self-signed.pem')
-
-async function listening(server: Server): Promise<number> {
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return (server.address() as AddressInfo).port
-}
 
 function tlsServer(): Promise<number> {
   const pem = readFileSync(CERTIFICATE)
   return listening(createTlsServer({ key: pem, cert: pem }, (_, response) => void response.end('{}')))
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
 
 /** Opens a port that accepts connections and never answers. */
@@ -41,7 +28,7 @@ export async function unreachedAddresses() {
   const plain = await listening(createHttpServer((_, response) => void response.end('{}')))
   const cutting = createServer(socket => void socket.once('data', () => socket.destroy()).on('error', () => {}))
   return {
-    closed: `http://127.0.0.1:${await closedPort()}`,
+    closed: `http://127.0.0.1:${await freePort()}`,
     unknown: 'https://no-such-host.invalid',
     'self-signed': `https://127.0.0.1:${await tlsServer()}`,
     'no-tls': `https://127.0.0.1:${plain}`,

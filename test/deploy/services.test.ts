@@ -3,12 +3,12 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Running, start } from '../cli/cli-process.ts'
 import { scene, TOKEN, WORKSPACE } from '../contract/scene.ts'
+import { freePort } from '../ports.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
@@ -18,14 +18,6 @@ import { IMAGE_ENV, lastStage } from './image.ts'
 
 const image = readStages().at(-1)!
 const services = new Map(ownServices(readCompose()))
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
 
 /** Replaces a container: a copy of the image's `/app`, and the port of this machine that replaces port 9464. */
 interface Place {

@@ -1,9 +1,10 @@
 // The memory that bodies occupy while they are read: its limit, which senders are dropped at the limit, and its release.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { Bodies, type ReadBody } from '../../src/receiver/bodies.ts'
+import { listening } from '../ports.ts'
 
 /** Returns a server that reads bodies; the test gets each body and releases it. Bodies with an `S` are authentic. */
 async function startBodyReader(limits: { maxBytes: number; maxBytesAtOnce: number }) {
@@ -19,12 +20,7 @@ async function startBodyReader(limits: { maxBytes: number; maxBytesAtOnce: numbe
     }
     bodies.read(request, { isAuthentic: bytes => bytes.includes('S'), done })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const port = await listening(server)
   const send = (length: number, body: string): Socket => {
     const socket = connect(port, '127.0.0.1').on('error', () => {})
     socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`)

@@ -14,7 +14,7 @@ import { drainAll } from '../../workflows/ingest.ts'
 import { temporaryFolder } from '../scene.ts'
 import { RESOURCES } from '../tier.ts'
 import { everyColumn } from '../workflows/simulated/every-column.ts'
-import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
+import { openSimulatedApp, type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
 import { withWriter } from './synced-home.ts'
 
@@ -45,20 +45,16 @@ async function expectSound({ rows }: Pick<Writer, 'rows'>): Promise<void> {
   for (const { name, sql } of await warehouseChecks()) expect(await rows(sql), name).toEqual([])
 }
 
-/** Runs syncs in June and in August, and applies events. */
+/** Syncs in June and in August, and applies events between them. */
 async function fill(simulated: SimulatedApp): Promise<void> {
   const { config, app, clock } = simulated
   const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
   const sender = openEventSender(simulated, { dropped: 0 })
-  let sentMs = START_MS
   await simulated.sync()
-  for (const hours of [60 * 24, 30]) {
-    simulated.advance(hours * HOUR)
-    await sender.send(Math.max(sentMs, simulated.sandbox.clock.now() - DAY), simulated.sandbox.clock.now())
-    sentMs = simulated.sandbox.clock.now()
-    await drainAll(spool, WORKSPACE)
-    await simulated.sync()
-  }
+  simulated.advance(62 * DAY)
+  await sender.send(simulated.sandbox.clock.now() - DAY, simulated.sandbox.clock.now())
+  await drainAll(spool, WORKSPACE)
+  await simulated.sync()
 }
 
 const SANDBOX = { agents: 2, conversations: 12, historyDays: 3, arrivalsPerDay: 2, traffic: true }

@@ -50,9 +50,6 @@ describe('a replay without some files of the spool', () => {
     simulated.advance(3 * DAY)
     await receive(simulated, ['three'])
     await apply(simulated)
-    expect(await simulated.replay()).toMatchObject({ keptEvents: 2, events: 1 })
-    expect(await messages(simulated)).toEqual(['one', 'three', 'two'])
-
     for (const name of await readdir(drained)) if (name !== 'expired.ndjson') await rm(join(drained, name))
     simulated.advance(1_000)
     await receive(simulated, ['a', 'b', 'c', 'd'])

@@ -1,10 +1,10 @@
 // Starts sandboxes for tests and calls them over HTTP, as any client would.
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import { listening } from '../ports.ts'
 
 export const START_MS = Date.UTC(2026, 5, 1, 12)
 export const DAY = 86_400_000
@@ -127,11 +127,6 @@ export async function openReceiver(): Promise<Receiver> {
     receiver.requests.push({ method: request.method, contentType: request.headers['content-type'] })
     if (receiver.status !== undefined) response.writeHead(receiver.status).end()
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`
+  receiver.url = `http://127.0.0.1:${await listening(server)}/hooks`
   return receiver
 }

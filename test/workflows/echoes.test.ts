@@ -2,14 +2,14 @@
 
 import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
 import { inProcess } from '../cli/in-process.ts'
+import { listening } from '../ports.ts'
 import { TOKEN } from './simulated/open-simulated-app.ts'
 import { isProbeQuery } from './simulated/probe.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
@@ -67,12 +67,7 @@ async function echoingProxy({ url, world }: Sandbox): Promise<string> {
     const body = echo ? { ...JSON.parse(String(answer)), ...JSON.parse(String(echo.body)) } : null
     response.writeHead(200, { 'content-type': 'application/json' }).end(body ? JSON.stringify(body) : answer)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listening(server)}`
 }
 
 /** Returns the text of a file, decompressed if it is compressed, regardless of its name. */

@@ -1,14 +1,13 @@
 // Agents with ids that cannot be requested, or with odd records: the other agents are exported regardless.
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { spoolOf } from '../../src/app/spool.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { drainAll } from '../../workflows/ingest.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { receiveEvents } from '../spool/arbitrary-events.ts'
 import { RESOURCES } from '../tier.ts'
+import { observingProxy } from './simulated/observing-proxy.ts'
 import { TOKEN } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
 
@@ -32,26 +31,16 @@ const NOTHING = { success: true, mode: 'paginated', data: [], hasMore: false, ne
 /** Opens a proxy that adds agents with these ids to the listing; they have no conversations. */
 const listingAlso =
   (ids: readonly unknown[]) =>
-  async ({ url, world }: Sandbox) => {
-    const server = createServer({ maxHeaderSize: 64 * 1024 }, async (request, response) => {
-      const at = new URL(request.url!, url)
-      const isKnown = !at.pathname.endsWith('/export') || world.agentIds().some(id => at.pathname.includes(`/${id}/`))
-      const headers = { authorization: request.headers.authorization! }
-      // biome-ignore lint/suspicious/noExplicitAny: the answer is changed without types
-      const answer: any = isKnown ? await (await fetch(at, { headers })).json() : NOTHING
-      if (at.pathname.endsWith('/agents/search')) {
-        answer.agents.push(...ids.map(ID => ({ ID, title: 'odd' })))
-        answer.total += ids.length
+  ({ url, world }: Sandbox) =>
+    observingProxy(url, ({ pathname }) => {
+      const isKnown = !pathname.endsWith('/export') || world.agentIds().some(id => pathname.includes(`/${id}/`))
+      if (!isKnown) return { status: 200, body: NOTHING }
+      if (!pathname.endsWith('/agents/search')) return undefined
+      return ({ agents, total, ...rest }) => {
+        const also = ids.map(ID => ({ ID, title: 'odd' }))
+        return { ...rest, agents: [...agents, ...also], total: total + also.length }
       }
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
     })
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  }
 
 it('agents whose ids cannot be part of a URL are reported and block no other agent; other odd ids, and ids that differ only by case, are exported; events with such ids are applied', async () => {
   const simulated = await simulatedApp({

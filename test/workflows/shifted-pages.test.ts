@@ -1,11 +1,11 @@
 // Records that leave a window while it is read. If cursors are offsets, the next page then skips records (ADR 6).
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { gapLines } from '../../src/cli/terminal/notes.ts'
 import { HOUR, MINUTE } from '../../src/core/time.ts'
 import { reconcileWorkspace } from '../../src/reports/reconciliation.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
+import { listening } from '../ports.ts'
 import { isDeep } from '../tier.ts'
 import type { Behaviour } from '../vendor-model/behaviours.ts'
 import { newWorld, type VendorPlan, type World } from '../vendor-model/history.ts'
@@ -29,9 +29,7 @@ async function serve({ transport }: World, { clock }: Sandbox, before: () => voi
     response.writeHead(status, { 'content-type': 'application/json', date: new Date(serverDateMs!).toUTCString() })
     response.end(body)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close().closeAllConnections())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listening(server)}`
 }
 
 /** Returns an app whose vendor has that many conversations, a minute apart. */

@@ -1,10 +1,10 @@
 // How requests are made: which are repeated, which are refused before they are sent, and what errors say.
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type ApiClient, createApiClient } from '../../../src/client/api/api-client.ts'
 import { isCode } from '../../../src/core/errors.ts'
+import { freePort, listening } from '../../ports.ts'
 import * as script from '../scripted-server.ts'
 import { failureOf } from '../vendor-fixture.ts'
 import { scriptedApi, scriptedApiWith } from './api-scene.ts'
@@ -50,9 +50,7 @@ describe('a write', () => {
 
   it('is repeated if the connection was refused, because nothing was sent', async () => {
     const server = createServer((_, response) => void response.end('{"success":true,"deletedClientsCount":2}'))
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
-    await new Promise(resolve => server.close(resolve))
+    const port = await freePort()
     const sleep = () => new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
     const api = createApiClient({ apiUrl: `http://127.0.0.1:${port}`, token: 'tok', sleep })
     onTestFinished(async () => {
@@ -91,16 +89,8 @@ describe('a write', () => {
       bodies.push(body)
       response.end('{"success":true,"data":{},"metric":{},"deletedClientsCount":0}')
     })
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    const api = createApiClient({
-      apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v3`,
-      token: 'tok',
-    })
-    onTestFinished(async () => {
-      await api.close()
-      server.closeAllConnections()
-      server.close()
-    })
+    const api = createApiClient({ apiUrl: `http://127.0.0.1:${await listening(server)}/v3`, token: 'tok' })
+    onTestFinished(() => api.close())
     for (const write of Object.values(WRITES)) await write(api)
     expect(bodies).toEqual([
       '{"tool":{"name":"n","description":"d"}}',

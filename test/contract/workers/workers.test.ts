@@ -1,5 +1,4 @@
 // Workers in separate processes: the role of each, and the outcome of a sync when they are frozen, killed and ended.
-import { createServer } from 'node:net'
 import type { Client } from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
 import { expect, it, onTestFinished } from 'vitest'
@@ -9,6 +8,7 @@ import { askForSync, type OwnerHandle } from '../../../src/run/temporal/client/o
 import { CONCURRENT_WINDOWS } from '../../../workflows/window-loop.ts'
 import type { Running } from '../../cli/cli-process.ts'
 import { killOnTemporal } from '../../faults/kills/temporal-kills.ts'
+import { freePort } from '../../ports.ts'
 import { connected, describeWithTemporal } from '../../run/temporal/with-temporal.ts'
 import { isDeep, rounds } from '../../tier.ts'
 import { until } from '../../until.ts'
@@ -27,14 +27,6 @@ const KILLS = rounds('TEMPORAL_KILLS', { usual: 0, deep: 40 })
 const SEED = 4
 
 const { EventType } = temporal.api.enums.v1
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
 
 /** Returns the leases that have begun and not ended, according to the lease log. */
 async function openLeases({ config, sandbox }: Scene): Promise<number> {

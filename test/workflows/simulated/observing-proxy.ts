@@ -1,7 +1,6 @@
 // A proxy between convohouse and the sandbox that sees each request, and may answer it or change its answer.
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { listening } from '../../ports.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the body is changed without types
 type Body = any
@@ -14,7 +13,7 @@ export async function observingProxy(
   upstream: string | null,
   see: (url: URL, method: string) => Reaction,
 ): Promise<string> {
-  const server = createServer(async (request, response) => {
+  const server = createServer({ maxHeaderSize: 64 * 1024 }, async (request, response) => {
     // The server's own `Date` header would not follow the sandbox's clock.
     response.sendDate = false
     const url = new URL(request.url ?? '/', upstream ?? 'http://vendor')
@@ -29,10 +28,5 @@ export async function observingProxy(
     const body = reaction && answer.ok ? JSON.stringify(reaction(JSON.parse(bytes.toString()))) : bytes
     response.writeHead(answer.status, headers).end(body)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listening(server)}`
 }
