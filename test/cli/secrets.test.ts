@@ -179,9 +179,9 @@ describe('a secret', () => {
   })
 
   it('that the vendor rejects makes a sync exit with 3, and is never printed', async () => {
-    const { env, home } = await scene({}, { resources: 'all' })
+    const { env, home } = await scene()
     const wrong = 'canary-wrong-0815'
-    for (const more of [[], ['--json'], ['--verbose']]) {
+    for (const more of [['--json'], ['--verbose']]) {
       const { code, stdout, stderr } = await inProcess(['sync', ...more], {
         env: { ...env, CONVOHOUSE_API_TOKEN: wrong },
       })

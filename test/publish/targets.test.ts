@@ -53,6 +53,7 @@ describe('a target of Parquet files', () => {
       return () => readdir(join(path, 'current'))
     },
     erases: 'delta',
+    changesOwner: isDeep,
     isLocked: true,
     kills: [
       ...(isDeep
