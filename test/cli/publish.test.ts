@@ -1,12 +1,12 @@
 // `convohouse publish` as users run it, and the output of `status` and `doctor` about targets.
 import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
+import { folderOfFile } from '../of-file.ts'
 import { rowsIn } from '../publish/published.ts'
-import { temporaryFolder as openFolder } from '../scene.ts'
 import { isDeep } from '../tier.ts'
 import { AGENT, landConversations } from '../warehouse/landed-pages.ts'
 import { cli, TOKEN, temporaryFolder } from './cli-process.ts'
@@ -16,21 +16,19 @@ const env = { CONVOHOUSE_API_TOKEN: TOKEN }
 const WITHOUT_FILE = { CONVOHOUSE_API_URL: 'http://127.0.0.1:9', CONVOHOUSE_WORKSPACE: 'ws_demo', ...env }
 
 /** A data folder with one conversation in the warehouse, which tests copy. */
-let filled: Awaited<ReturnType<typeof openFolder>>
+const filled = await folderOfFile()
 
 beforeAll(async () => {
-  filled = await openFolder()
   const page = { records: [{ ID: 'a', userName: 'Ann', state: 'open' }] }
-  await landConversations(openLanding(filled.folder).workspace('ws_demo'), page)
-  const { code, stderr } = await inProcess(['replay'], { env: { ...WITHOUT_FILE, CONVOHOUSE_HOME: filled.folder } })
+  await landConversations(openLanding(filled).workspace('ws_demo'), page)
+  const { code, stderr } = await inProcess(['replay'], { env: { ...WITHOUT_FILE, CONVOHOUSE_HOME: filled } })
   expect(code, stderr).toBe(0)
 })
-afterAll(() => filled.remove())
 
 async function loaded() {
   const folder = await temporaryFolder()
   const [home, config] = [join(folder, 'data'), join(folder, 'convohouse.yaml')]
-  await cp(filled.folder, home, { recursive: true })
+  await cp(filled, home, { recursive: true })
   const workspaces = [{ id: 'ws_demo', apiUrl: 'http://127.0.0.1:9', token: { env: 'CONVOHOUSE_API_TOKEN' } }]
   const configure = (targets: object[], more: object = {}) =>
     writeFile(config, JSON.stringify({ home, threads: 1, targets, workspaces, ...more }))

@@ -1,10 +1,10 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
+import { folderOfFile } from '../of-file.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { type Ended, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
@@ -20,24 +20,19 @@ const envOf = (home: string) => ({
 })
 
 /** A data folder in which one record of a page is loaded and two are quarantined. It is made once; each test gets a copy. */
-let made: { home: string; file: string } | undefined
-afterAll(async () => {
-  if (made) await rm(made.home, { recursive: true })
+const made = await folderOfFile()
+let file: string
+
+beforeAll(async () => {
+  const body = `{"success":true,"data":[{"ID":"good"},${NO_ID},${DEEP}]}`
+  file = (await landConversations(openLanding(made).workspace('ws_demo'), { body })).address
+  expect(await inProcess(['replay'], { env: envOf(made) })).toMatchObject({ code: 0 })
 })
 
-async function makeHome(): Promise<{ home: string; file: string }> {
-  const home = await mkdtemp(join(tmpdir(), 'convohouse-quarantine-'))
-  const body = `{"success":true,"data":[{"ID":"good"},${NO_ID},${DEEP}]}`
-  const { address: path } = await landConversations(openLanding(home).workspace('ws_demo'), { body })
-  expect(await inProcess(['replay'], { env: envOf(home) })).toMatchObject({ code: 0 })
-  return { home, file: path }
-}
-
 async function app(): Promise<{ env: Record<string, string>; file: string }> {
-  made ??= await makeHome()
   const home = join(await temporaryFolder(), 'data')
-  await cp(made.home, home, { recursive: true })
-  return { env: envOf(home), file: made.file }
+  await cp(made, home, { recursive: true })
+  return { env: envOf(home), file }
 }
 
 const json = async (ended: Promise<Ended>) => JSON.parse((await ended).stdout)

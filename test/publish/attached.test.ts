@@ -1,11 +1,10 @@
 // Rows of targets that DuckDB attaches: which rows of changed keys are deleted.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { deleteRows } from '../../src/publish/attached.ts'
 import { statementsOn } from '../../src/warehouse/connection.ts'
+import { temporaryFolder } from '../cli/cli-process.ts'
 
 const TIMES = ['-infinity', '0044-03-15 (BC) 00:00:00', '2026-11-01 00:00:00', '2026-11-01 00:00:00.000001', 'infinity']
 
@@ -20,8 +19,7 @@ it.each([
   ],
   [TIMES, []],
 ])('rows of changed keys are deleted for any times: %#', async (stored, changed) => {
-  const folder = await mkdtemp(join(tmpdir(), 'convohouse-attached-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  const folder = await temporaryFolder()
   const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect()
   const database = statementsOn(connection)
   await database.run(`SET TimeZone = 'UTC'`)

@@ -1,28 +1,21 @@
 // Hashes of personal data, compared with the HMAC of node:crypto over the value in its normal form.
 import { createHmac } from 'node:crypto'
-import { blobValue, type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { blobValue } from '@duckdb/node-api'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { PiiClass } from '../../src/catalog/shape.ts'
 import { hmacPads, PAD_VARIABLES, publishedValue } from '../../src/publish/pii.ts'
+import { databaseOfFile } from '../of-file.ts'
 import { DEFAULT } from './published.ts'
 
 const KEY = Buffer.from('000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f', 'hex')
 const expected = (normal: string): string => createHmac('sha256', KEY).update(normal).digest('hex')
 
-let instance: DuckDBInstance
-let connection: DuckDBConnection
+const connection = await databaseOfFile()
 
 beforeAll(async () => {
-  instance = await DuckDBInstance.create(':memory:', { threads: '1' })
-  connection = await instance.connect()
   const pads = hmacPads(KEY)
   for (const pad of ['inner', 'outer'] as const)
     await connection.run(`SET VARIABLE ${PAD_VARIABLES[pad]} = $pad`, { pad: blobValue(pads[pad]) })
-})
-
-afterAll(() => {
-  connection.closeSync()
-  instance.closeSync()
 })
 
 /** Returns the value that a hashing target receives. */

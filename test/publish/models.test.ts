@@ -1,12 +1,12 @@
 // The user's models in targets: built before a publication, with their classes, as deltas, and filtered by agents.
-import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../src/core/time.ts'
 import { selectionFor } from '../../src/publish/selection.ts'
 import { typeOf } from '../../src/publish/targets/target-types.ts'
 import { refreshModels } from '../../src/warehouse/models/refresh-models.ts'
+import { folderOfFile } from '../of-file.ts'
 import { isDeep } from '../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
@@ -14,7 +14,7 @@ import { DEFAULT, newTarget, publishTo, rowsIn, SETTINGS } from './published.ts'
 import { newParquet, rowsOf } from './published-parquet.ts'
 
 const app = temporaryWarehouse()
-let folder: string
+const folder = await folderOfFile()
 let workspace: Workspace
 
 const load = async (minutes: number, ...ids: string[]) => {
@@ -31,7 +31,6 @@ const load = async (minutes: number, ...ids: string[]) => {
 const write = (name: string, ...lines: string[]) => writeFile(join(folder, `${name}.sql`), lines.join('\n'))
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'convohouse-models-'))
   workspace = app.workspace()
   await load(0, 'a', 'b')
   await write(
@@ -62,7 +61,6 @@ beforeAll(async () => {
     'SELECT channel, count(*) AS n FROM models.by_conversation GROUP BY ALL',
   )
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const settings = () => ({ ...SETTINGS, models: folder })
 

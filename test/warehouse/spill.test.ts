@@ -1,23 +1,21 @@
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
 import { runQuery } from '../../src/warehouse/query/query.ts'
 import { openReader } from '../../src/warehouse/query/reader.ts'
+import { folderOfFile } from '../of-file.ts'
 
 // Sorts 50 MB, which is more than the limit.
 const LARGE = `SELECT count(*) FROM (SELECT hash(range) AS h, repeat('x', 40) || range AS text FROM range(1000000) ORDER BY h, text LIMIT 950000)`
 const SMALL = { memoryLimit: '32MB', threads: 2 }
 
-let home: string
+const home = await folderOfFile()
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'convohouse-'))
   await (await openWarehouse({ home, memoryLimit: '256MB', threads: 2 })).close()
 })
-afterAll(() => rm(home, { recursive: true }))
 
 const spilt = async () => (await readdir(join(home, 'tmp'))).filter(name => name.endsWith('.spill'))
 

@@ -1,22 +1,12 @@
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type TableOptions, table } from '../../../src/cli/output/table.ts'
 import { cut, layOut, visible } from '../../../src/cli/terminal/columns.ts'
 import { runQuery } from '../../../src/warehouse/query/query.ts'
+import { databaseOfFile } from '../../of-file.ts'
 
-let instance: DuckDBInstance
-let connection: DuckDBConnection
-
-beforeAll(async () => {
-  instance = await DuckDBInstance.create(':memory:')
-  connection = await instance.connect()
-})
-afterAll(() => {
-  connection.closeSync()
-  instance.closeSync()
-})
+const connection = await databaseOfFile()
 
 async function draw(sql: string, options: TableOptions & { maxRows?: number } = {}): Promise<string> {
   const { maxRows = 100_000, ...rest } = options

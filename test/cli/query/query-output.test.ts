@@ -1,26 +1,19 @@
 import { execFile, spawn } from 'node:child_process'
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { warehouseFile } from '../../../src/warehouse/open.ts'
+import { folderOfFile } from '../../of-file.ts'
 import { isDeep } from '../../tier.ts'
 import { MAIN, temporaryFolder } from '../cli-process.ts'
 import { inProcess } from '../in-process.ts'
 
-let env: Record<string, string>
+const home = await folderOfFile()
+const env = { CONVOHOUSE_HOME: home }
 
-let home: string
-
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'convohouse-output-'))
-  const instance = await DuckDBInstance.create(warehouseFile(home))
-  instance.closeSync()
-  env = { CONVOHOUSE_HOME: home }
-})
-afterAll(() => rm(home, { recursive: true }))
+beforeAll(async () => (await DuckDBInstance.create(warehouseFile(home))).closeSync())
 
 /** The usual tier tests one format that this process writes and one that DuckDB writes. */
 const FORMATS = isDeep ? ['csv', 'json', 'arrow', 'parquet'] : ['csv', 'parquet']

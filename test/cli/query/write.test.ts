@@ -1,22 +1,12 @@
 // Writing a query result to a stream: the chosen format, a reader that is slow or disconnects, and errors on either side.
 import { PassThrough, Writable } from 'node:stream'
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { chooseFormat, writeResult } from '../../../src/cli/output/write.ts'
 import { runQuery } from '../../../src/warehouse/query/query.ts'
+import { databaseOfFile } from '../../of-file.ts'
 import { LATE } from '../../warehouse/query/served-warehouse.ts'
 
-let instance: DuckDBInstance
-let connection: DuckDBConnection
-
-beforeAll(async () => {
-  instance = await DuckDBInstance.create(':memory:')
-  connection = await instance.connect()
-})
-afterAll(() => {
-  connection.closeSync()
-  instance.closeSync()
-})
+const connection = await databaseOfFile()
 
 const run = (sql: string) => runQuery({ connection, sql, timeoutMs: 20_000 })
 

@@ -1,8 +1,7 @@
 // Models of a user: files in a folder, over a small warehouse.
-import { mkdir, mkdtemp, rm, unlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { DAY, MINUTE } from '../../../src/core/time.ts'
 import { registerConsumer } from '../../../src/warehouse/changes/consumers.ts'
 import { changesSince } from '../../../src/warehouse/changes/read-changes.ts'
@@ -10,21 +9,20 @@ import { eraseRecords } from '../../../src/warehouse/maintenance/erase-records.t
 import { refreshMarts } from '../../../src/warehouse/marts/refresh.ts'
 import { refreshModels } from '../../../src/warehouse/models/refresh-models.ts'
 import { builtModels } from '../../../src/warehouse/models/stored-models.ts'
+import { folderOfFile } from '../../of-file.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../temporary-warehouse.ts'
 
 const app = temporaryWarehouse()
-let folder: string
+const folder = await folderOfFile()
 let workspace: Workspace
 let minutes = 0
 let nowMs = LOADED_AT_MS
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'convohouse-models-'))
   workspace = app.workspace()
   await load('a', 'b')
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const load = async (...ids: string[]) => {
   const sentAtMs = SENT_AT_MS + ++minutes * MINUTE

@@ -1,31 +1,18 @@
 // Each format of a query result: every DuckDB type, its text, and readers that stop or lag. test/bi tests how pandas and Polars read the files.
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { tableFromIPC } from 'apache-arrow'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { formatted, type RowFormat } from '../../../src/cli/output/write.ts'
 import { cells, readFrames } from '../../../src/warehouse/query/formats/cells.ts'
 import { copyToParquet } from '../../../src/warehouse/query/parquet.ts'
 import { runQuery } from '../../../src/warehouse/query/query.ts'
 import type { Batch, QueryResult } from '../../../src/warehouse/query/results.ts'
 import { formatRows } from '../../cli/query/format-rows.ts'
+import { databaseOfFile, folderOfFile } from '../../of-file.ts'
 
-let folder: string
-let instance: DuckDBInstance
-let connection: DuckDBConnection
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'formats-'))
-  instance = await DuckDBInstance.create(':memory:')
-  connection = await instance.connect()
-})
-afterAll(async () => {
-  connection.closeSync()
-  instance.closeSync()
-  await rm(folder, { recursive: true })
-})
+const folder = await folderOfFile()
+const connection = await databaseOfFile()
 
 const run = (sql: string, maxRows?: number) =>
   runQuery({ connection, sql, timeoutMs: 60_000, ...(maxRows !== undefined && { maxRows }) })

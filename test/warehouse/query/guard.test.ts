@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
@@ -7,15 +6,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
 import { guard, prepareGuarded } from '../../../src/warehouse/query/guard/guard.ts'
 import { trimStatement } from '../../../src/warehouse/query/guard/sql-text.ts'
+import { folderOfFile } from '../../of-file.ts'
 
-let folder: string
-let secret: string
+const folder = await folderOfFile()
+const secret = join(folder, 'secret.csv')
 let instance: DuckDBInstance
 let connection: DuckDBConnection
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'guard-'))
-  secret = join(folder, 'secret.csv')
   await writeFile(secret, 'word\nopensesame\n')
   instance = await DuckDBInstance.create(join(folder, 'warehouse.duckdb'))
   connection = await instance.connect()
@@ -24,10 +22,9 @@ beforeAll(async () => {
   await connection.run('CREATE VIEW busy AS SELECT * FROM conversations WHERE turns > 0')
 })
 
-afterAll(async () => {
+afterAll(() => {
   connection.closeSync()
   instance.closeSync()
-  await rm(folder, { recursive: true })
 })
 
 const admit = async (sql: string) => prepareGuarded(connection, await guard(connection, sql))

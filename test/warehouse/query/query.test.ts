@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -10,13 +9,13 @@ import { copyToParquet } from '../../../src/warehouse/query/parquet.ts'
 import { type QueryRequest, runQuery } from '../../../src/warehouse/query/query.ts'
 import { openReader } from '../../../src/warehouse/query/reader.ts'
 import type { Cell, QueryResult } from '../../../src/warehouse/query/results.ts'
+import { folderOfFile } from '../../of-file.ts'
 
-let folder: string
+const folder = await folderOfFile()
 let instance: DuckDBInstance
 let connection: DuckDBConnection
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'query-'))
   instance = await DuckDBInstance.create(join(folder, 'held.duckdb'))
   const setup = await instance.connect()
   await setup.run('CREATE TABLE numbers AS SELECT range AS n FROM range(10000)')
@@ -26,10 +25,7 @@ beforeEach(async () => {
   connection = await instance.connect()
 })
 afterEach(() => connection.closeSync())
-afterAll(async () => {
-  instance.closeSync()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => instance.closeSync())
 
 const run = (sql: string, more: Partial<QueryRequest> = {}) => runQuery({ connection, sql, timeoutMs: 20_000, ...more })
 
