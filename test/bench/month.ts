@@ -2,13 +2,11 @@
 // webhook events (some are never sent), and wrong or reset counters. Reports the cost, compared with an oracle that
 // knows the truth and with a daily export of the last week, and how many rows are stale at the end of each day.
 
-import { spoolOf } from '../../src/app/spool.ts'
 import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import { readConfig } from '../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { drainAll } from '../../workflows/ingest.ts'
-import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
+import { openSimulatedApp, type SimulatedApp, START_MS } from '../workflows/simulated/open-simulated-app.ts'
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
 import { type BenchOptions, rounded } from './measure.ts'
 import { type ChangedConversation, Changes, pairKey } from './month/changes.ts'
@@ -73,7 +71,7 @@ const billOf = (requests: readonly { billed: number }[]): Bill => ({
 })
 
 async function live(simulated: SimulatedApp, settings: Settings, days: number): Promise<Lived> {
-  const { sandbox, config, app } = simulated
+  const { sandbox } = simulated
   const changes = new Changes()
   const history = historyOf(sandbox, changes, settings)
   const sender = openEventSender(simulated, {
@@ -82,8 +80,6 @@ async function live(simulated: SimulatedApp, settings: Settings, days: number): 
       if (type === 'conversation_updated') changes.add({ agentId: agentId!, id: convoId!, ms: createdMs, isReported })
     },
   })
-  const workspace = config.workspaces[0]!
-  const spool = spoolOf({ app, home: config.home, workspace, now: simulated.clock.now })
   const first = await simulated.sync()
   if (first.outcome !== 'done') throw new Error(`the first sync ended as ${first.outcome}`)
   const before = (await simulated.served()).length
@@ -101,7 +97,7 @@ async function live(simulated: SimulatedApp, settings: Settings, days: number): 
     sandbox.clock.set(atMs)
     await sender.send(reportedMs, atMs)
     reportedMs = atMs
-    await drainAll(spool, WORKSPACE)
+    await simulated.drain()
     const { outcome } = await simulated.sync()
     if (outcome !== 'done') throw new Error(`a sync ended as ${outcome}`)
     lived.polls.push(atMs)

@@ -5,11 +5,9 @@ import { execFile } from 'node:child_process'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { spoolOf } from '../../src/app/spool.ts'
 import { readConfig } from '../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
-import { drainAll } from '../../workflows/ingest.ts'
 import {
   openSimulatedApp,
   type SimulatedApp,
@@ -42,13 +40,12 @@ function defaultSettings() {
 
 /** Runs the syncs and events of the given number of days. */
 async function fill(simulated: SimulatedApp, days: number): Promise<void> {
-  const { sandbox, config, app, clock } = simulated
+  const { sandbox } = simulated
   const sender = openEventSender(simulated, { dropped: 0 })
-  const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
   for (let atMs = START_MS; atMs <= START_MS + days * DAY; atMs += SYNC_EVERY_MS) {
     sandbox.clock.set(atMs)
     if (atMs > START_MS) await sender.send(atMs - SYNC_EVERY_MS, atMs)
-    await drainAll(spool, WORKSPACE)
+    await simulated.drain()
     const { outcome } = await simulated.sync()
     if (outcome !== 'done') throw new Error(`a sync ended as ${outcome}`)
     if ((atMs - START_MS) % DAY === 0) console.error(`day ${(atMs - START_MS) / DAY} of ${days}`)

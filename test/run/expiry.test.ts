@@ -2,7 +2,6 @@
 import { cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { spoolOf } from '../../src/app/spool.ts'
 import { DAY, HOUR } from '../../src/core/time.ts'
 import { replay } from '../../src/run/replay.ts'
 import { expire } from '../../src/steps/upkeep.ts'
@@ -10,7 +9,6 @@ import { warehouseChecks } from '../../src/warehouse/checks/all-checks.ts'
 import type { Writer } from '../../src/warehouse/connection.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
-import { drainAll } from '../../workflows/ingest.ts'
 import { temporaryFolder } from '../scene.ts'
 import { RESOURCES } from '../tier.ts'
 import { everyColumn } from '../workflows/simulated/every-column.ts'
@@ -47,13 +45,11 @@ async function expectSound({ rows }: Pick<Writer, 'rows'>): Promise<void> {
 
 /** Syncs in June and in August, and applies events between them. */
 async function fill(simulated: SimulatedApp): Promise<void> {
-  const { config, app, clock } = simulated
-  const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
   const sender = openEventSender(simulated, { dropped: 0 })
   await simulated.sync()
   simulated.advance(62 * DAY)
   await sender.send(simulated.sandbox.clock.now() - DAY, simulated.sandbox.clock.now())
-  await drainAll(spool, WORKSPACE)
+  await simulated.drain()
   await simulated.sync()
 }
 

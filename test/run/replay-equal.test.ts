@@ -5,17 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { spoolOf } from '../../src/app/spool.ts'
 import { openApp } from '../../src/app.ts'
 import { RESOURCE_NAMES } from '../../src/config/resources.ts'
 import type { Config } from '../../src/config.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { replay } from '../../src/run/replay.ts'
 import { HOSTILE_NAMES } from '../../src/sandbox/hostile/hostility.ts'
-import { drainAll } from '../../workflows/ingest.ts'
 import { isDeep } from '../tier.ts'
 import { everyColumn } from '../workflows/simulated/every-column.ts'
-import { openSimulatedApp, type SimulatedApp, START_MS, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
+import { openSimulatedApp, type SimulatedApp, START_MS } from '../workflows/simulated/open-simulated-app.ts'
 import { openEventSender } from '../workflows/simulated/simulated-events.ts'
 
 const tablesAt = async (config: Config): Promise<Record<string, string[]>> => {
@@ -29,8 +27,7 @@ const tablesAt = async (config: Config): Promise<Record<string, string[]>> => {
 
 /** Simulates days in which conversations change, events report changes, ids are exported again, and an agent is deleted. */
 async function simulateDays(simulated: SimulatedApp, steps: readonly Step[]): Promise<void> {
-  const { sandbox, config, app, clock } = simulated
-  const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
+  const { sandbox } = simulated
   const eventSender = openEventSender(simulated, { dropped: 0.1 })
   const agents = sandbox.world.agentIds()
   let sentMs = START_MS
@@ -40,7 +37,7 @@ async function simulateDays(simulated: SimulatedApp, steps: readonly Step[]): Pr
     const untilMs = sandbox.clock.now()
     await eventSender.send(sentMs, untilMs)
     sentMs = untilMs
-    if (drainFirst) await drainAll(spool, WORKSPACE)
+    if (drainFirst) await simulated.drain()
     await simulated.sync()
     const known = await simulated.rows<{ id: string }>(
       `SELECT conversation_id AS id FROM conversations WHERE agent_id = '${agents[0]!}' AND NOT contains(conversation_id, ',') ORDER BY id LIMIT ${ids}`,
@@ -50,7 +47,7 @@ async function simulateDays(simulated: SimulatedApp, steps: readonly Step[]): Pr
         mode: 'selected',
         ids: [[agents[0]!, [...known.map(({ id }) => id), `nobody ${hours}`]]],
       })
-    if (!drainFirst) await drainAll(spool, WORKSPACE)
+    if (!drainFirst) await simulated.drain()
   }
 }
 

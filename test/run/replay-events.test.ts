@@ -3,7 +3,6 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { spoolOf } from '../../src/app/spool.ts'
 import { DAY } from '../../src/core/time.ts'
 import { eventId } from '../../src/receiver/parse-event.ts'
 import { replay } from '../../src/run/replay.ts'
@@ -11,7 +10,6 @@ import { expireArchive } from '../../src/spool/archive.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { warehouseFile } from '../../src/warehouse/open.ts'
-import { drainAll } from '../../workflows/ingest.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
@@ -29,9 +27,6 @@ async function receive({ config, sandbox, clock }: SimulatedApp, texts: readonly
   await spool.close()
 }
 
-const apply = ({ app, config, clock }: SimulatedApp) =>
-  drainAll(spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now }), WORKSPACE)
-
 /** Returns the first word of each stored message, sorted. */
 const messages = async (simulated: SimulatedApp): Promise<string[]> => {
   const rows = await simulated.rows<{ text: string }>('SELECT message_content AS text FROM messages_received')
@@ -44,12 +39,12 @@ describe('a replay without some files of the spool', () => {
     const { home } = simulated.config
     const { drained } = spoolFolders(home, WORKSPACE)
     await receive(simulated, ['one', 'two'])
-    await apply(simulated)
+    await simulated.drain()
     const days = { beforeMs: simulated.clock.now() + 2 * DAY, nowMs: simulated.clock.now() + 3 * DAY }
     expect(await expireArchive(home, WORKSPACE, { ...days, dryRun: false })).toMatchObject({ files: 1 })
     simulated.advance(3 * DAY)
     await receive(simulated, ['three'])
-    await apply(simulated)
+    await simulated.drain()
     for (const name of await readdir(drained)) if (name !== 'expired.ndjson') await rm(join(drained, name))
     simulated.advance(1_000)
     await receive(simulated, ['a', 'b', 'c', 'd'])
@@ -104,7 +99,7 @@ describe('a replay with damaged archive files', () => {
   it('continues, names each file, and keeps its events that are in the tables; without a warehouse it applies all readable lines', async () => {
     const simulated = await simulatedApp({ sandbox: { conversations: 5, agents: 1 } })
     await receive(simulated, MANY)
-    await apply(simulated)
+    await simulated.drain()
     const files = await damageArchive(simulated)
     const before = await messages(simulated)
     expect(before).toHaveLength(MANY.length)

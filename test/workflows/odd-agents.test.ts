@@ -1,9 +1,7 @@
 // Agents with ids that cannot be requested, or with odd records: the other agents are exported regardless.
 
 import { expect, it } from 'vitest'
-import { spoolOf } from '../../src/app/spool.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { drainAll } from '../../workflows/ingest.ts'
 import { inProcess } from '../cli/in-process.ts'
 import { receiveEvents } from '../spool/arbitrary-events.ts'
 import { RESOURCES } from '../tier.ts'
@@ -48,8 +46,8 @@ it('agents whose ids cannot be part of a URL are reported and block no other age
     settings: { resources: RESOURCES },
     through: listingAlso([...UNUSABLE, '', null, ...ODD]),
   })
-  const { app, config, clock } = simulated
-  const { home } = config
+  const { clock } = simulated
+  const { home } = simulated.config
   const sync = async () => {
     const report = await simulated.sync()
     expect(report).toMatchObject({ outcome: 'done', failures: [], windowsLeft: 0 })
@@ -80,7 +78,7 @@ it('agents whose ids cannot be part of a URL are reported and block no other age
     ].map(event => ({ ...event, createdAt: nowMs }))
   })
   await receiveEvents({ home, workspaceId: 'ws_demo', nowMs }, events)
-  await drainAll(spoolOf({ app, home, workspace: config.workspaces[0]!, now: () => clock.now() }), 'ws_demo')
+  await simulated.drain()
   await sync()
   const [applied] = await simulated.rows<{ n: number }>('SELECT count(*)::INTEGER AS n FROM webhook_events')
   expect(applied!.n).toBe(2 * ids.length)

@@ -1,6 +1,5 @@
 // Webhook events change the planning of exports: which conversations are exported first, again, later or not at all.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { spoolOf } from '../../src/app/spool.ts'
 import { openRun } from '../../src/app.ts'
 import { planLines } from '../../src/cli/plan.ts'
 import { workspaceLines } from '../../src/cli/status/status-text.ts'
@@ -10,7 +9,6 @@ import { PLAIN_SYNC } from '../../src/run/embedded.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { dirtyIds, measuredRefreshes } from '../../src/warehouse/planning/refresh.ts'
 import { rowsHere } from '../../src/warehouse/query/rows.ts'
-import { drainAll } from '../../workflows/ingest.ts'
 import { isDeep } from '../tier.ts'
 import { expectedTables } from './simulated/expected-rows.ts'
 import {
@@ -24,9 +22,6 @@ import { openEventSender } from './simulated/simulated-events.ts'
 import { readThrough, truthOf } from './simulated/truth.ts'
 import { asLines, warehouseTables } from './simulated/warehouse-tables.ts'
 
-const spoolIn = ({ app, config, clock }: SimulatedApp) =>
-  spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: clock.now })
-
 /** Returns a synced workspace. `pass` lets time pass, applies the events of that time, runs `before`, and syncs. */
 async function live(options: SimulatedAppOptions) {
   const { simulated, end } = await openSimulatedApp(options)
@@ -35,7 +30,7 @@ async function live(options: SimulatedAppOptions) {
     const fromMs = simulated.sandbox.clock.now()
     simulated.advance(ms)
     await sender.send(fromMs, simulated.sandbox.clock.now())
-    await drainAll(spoolIn(simulated), WORKSPACE)
+    await simulated.drain()
     await before()
     expect(await simulated.sync()).toMatchObject({ outcome: 'done', failures: [] })
   }
@@ -123,7 +118,7 @@ describe('conversations that arrive', () => {
     const event = { id: 'deleted', type: 'agent_deleted', workspaceId: WORKSPACE, payload }
     await spool.append({ ...event, receivedAtMs: clock.now() })
     await spool.close()
-    await drainAll(spoolIn(simulated), WORKSPACE)
+    await simulated.drain()
     sandbox.conditions.set({ gone: [deleted] })
     simulated.advance(HOUR)
     const before = (await simulated.served()).length

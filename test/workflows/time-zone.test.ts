@@ -1,11 +1,9 @@
 // A changed `timeZone`: every stored day follows it, even if nothing new is read.
 import { describe, expect, it } from 'vitest'
-import { spoolOf } from '../../src/app/spool.ts'
 import type { Config } from '../../src/config.ts'
 import { HOUR } from '../../src/core/time.ts'
 import { replay } from '../../src/run/replay.ts'
-import { drainAll } from '../../workflows/ingest.ts'
-import { type SimulatedApp, START_MS, WORKSPACE } from './simulated/open-simulated-app.ts'
+import { type SimulatedApp, START_MS } from './simulated/open-simulated-app.ts'
 import { simulatedApp } from './simulated/simulated-app.ts'
 import { openEventSender } from './simulated/simulated-events.ts'
 
@@ -34,9 +32,7 @@ async function appWithEvents(): Promise<SimulatedApp> {
   simulated.advance(2 * HOUR)
   const eventSender = openEventSender(simulated, { dropped: 0 })
   await eventSender.send(START_MS, simulated.sandbox.clock.now())
-  const { app, config } = simulated
-  const spool = spoolOf({ app, home: config.home, workspace: config.workspaces[0]!, now: simulated.clock.now })
-  await drainAll(spool, WORKSPACE)
+  await simulated.drain()
   return simulated
 }
 

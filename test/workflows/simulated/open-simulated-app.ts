@@ -1,4 +1,5 @@
 // An app on simulated time: a scene with an open warehouse, and one clock for app and sandbox.
+import { spoolOf } from '../../../src/app/spool.ts'
 import { type App, openApp, openRun } from '../../../src/app.ts'
 import type { Config, WorkspaceConfig } from '../../../src/config.ts'
 import { PLAIN_SYNC } from '../../../src/run/embedded.ts'
@@ -8,6 +9,7 @@ import type { SandboxOptions } from '../../../src/sandbox/options.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import type { Row } from '../../../src/warehouse/connection.ts'
 import type { ProgressUpdate } from '../../../workflows/host.ts'
+import { drainAll } from '../../../workflows/ingest.ts'
 import type { Steps, SyncReport, SyncRequest } from '../../../workflows/steps.ts'
 import { syncWorkspace } from '../../../workflows/sync.ts'
 import { NO_REFRESH, openScene, type SceneRequests, STILL } from '../../scene.ts'
@@ -29,6 +31,8 @@ export interface SimulatedApp extends SceneRequests {
   /** Progress updates of the last sync. */
   updates: ProgressUpdate[]
   sync(asked?: Asked, signal?: AbortSignal): Promise<SyncReport>
+  /** Applies the events in the spool. */
+  drain(): Promise<void>
   rows<R = Row>(sql: string): Promise<R[]>
   advance(ms: number): void
   /** Closes and reopens the warehouse, as if one process ended and another one started. */
@@ -116,6 +120,10 @@ export async function openSimulatedApp(
         return steps.load(input)
       }
       return syncWorkspace(timed({ ...steps, load }, clock), host, request).finally(closeRun)
+    },
+    drain() {
+      const workspace = config.workspaces[0]!
+      return drainAll(spoolOf({ app, home: config.home, workspace, now: clock.now }), workspace.id)
     },
     rows: sql => app.warehouse.writer.rows(sql),
     served,
