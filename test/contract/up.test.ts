@@ -55,7 +55,7 @@ describeWithTemporal('up', ({ command, place, env }) => {
   const findable = { PATH: [dirname(command), process.env.PATH].join(delimiter) }
 
   it('runs server, worker and schedule, continues from the same file after a kill, which repeats at most the requests in flight, and ends with its server', async () => {
-    const there = await app(findable, { conversations: 120, latencyMs: 200 })
+    const there = await app(findable, { conversations: 120, latencyMs: 500 })
     const first = there.begin()
     let stdout = ''
     first.process.stdout!.on('data', text => {
