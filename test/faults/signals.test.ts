@@ -33,7 +33,7 @@ describe('a signal', () => {
     'of a terminal that closes ends a sync cleanly, as does a reader that closes its pipe: requests in flight land, and the next sync continues; a second one aborts them, once; a closed pipe ends a query quietly, and that of standard error disturbs no sync',
     SOON,
     async () => {
-      const scene = await faultScene({ sandbox: { latencyMs: 100 } })
+      const scene = await faultScene({ sandbox: { conversations: isDeep ? 900 : 150, latencyMs: 200 } })
       const closed = scene.start(['sync', '--yes'])
       await closed.said('reading')
       // Acts like a terminal that closes: sends SIGHUP and closes both output pipes.
