@@ -105,6 +105,7 @@ describe.runIf(isDeep)('a query with very many rows', () => {
       for await (const piece of child.stderr) printed += piece
       return Number(printed)
     }
-    expect(await peak(1_000_000)).toBeLessThan((await peak(100_000)) + 80_000)
+    // Kept rows would take 300 MB; how soon the collector runs depends on the load of the machine.
+    expect(await peak(3_000_000)).toBeLessThan((await peak(300_000)) + 160_000)
   })
 })
