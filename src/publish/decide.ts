@@ -1,7 +1,7 @@
 // Decides what a publication writes: the changes since the target's watermark, or all rows.
 //
-// A failing check that blocks a table stops publications to the targets that receive the table. Erasures, and policies
-// with fewer rows or values, are published nevertheless: from empty, with blocked tables empty until the check passes.
+// A failing check that blocks a table stops publications to the targets that receive the table. Erasures, and changed
+// `rows` or `pii`, are published nevertheless: from empty, with blocked tables empty until the check passes.
 //
 // A target has one owner: a data folder, by its random id, and the name of the target in its configuration. A
 // publication refuses a target of another owner, since two owners would keep rewriting it from empty.
@@ -17,7 +17,7 @@ import { consumerOf, isIssued } from '../warehouse/changes/publications.ts'
 import { type Changes, changesSince, type RefillReason } from '../warehouse/changes/read-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import type { Reader } from './reading.ts'
-import { type Selection, selectionFor } from './selection.ts'
+import { type Selection, selectionFor, settingsIn } from './selection.ts'
 import type { TargetType } from './targets/target-type.ts'
 import type { TargetWatermark } from './watermark.ts'
 
@@ -120,8 +120,8 @@ export async function decide(reader: Reader, { target, type, base, key, wanted }
     return erases && (!type.erasesByDelta || blocked.size > 0) ? 'erased records' : null
   }
   const reason = await findReason()
-  const mayStay = reason === null || ['requested', 'memory', 'no watermark'].includes(reason)
-  if (blocked.size > 0 && mayStay && !erases) throw blockedError(target.name, selection, false)
+  const mustGo = erases || (base !== null && settingsIn(base.policy) !== settingsIn(policies[0]))
+  if (blocked.size > 0 && !mustGo) throw blockedError(target.name, selection, false)
   return reason === null
     ? { selection, changes, reason, to: answer.to, policy: policies[0], erases }
     : { selection, changes: null, reason, to: answer.to, policy: policies[1], erases: true }

@@ -262,10 +262,12 @@ async function recordFailure(
 }
 
 /** Refreshes the models. Their errors stop no publication. @returns false if their folder cannot be read */
-async function keepModels(
-  { warehouse, settings: { models }, now = Date.now }: PublishOptions,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function keepModels({
+  warehouse,
+  settings: { models },
+  now = Date.now,
+  signal = new AbortController().signal,
+}: PublishOptions): Promise<boolean> {
   if (models === undefined) return true
   return refreshModels({ warehouse, folder: models, now, signal }).then(
     () => true,
@@ -288,37 +290,42 @@ async function warningsOf({ writer }: Warehouse, areModelsRead: boolean): Promis
   return [...models, ...broken.map(({ name }) => `the check ${name} cannot run: \`convohouse check\` shows why`)]
 }
 
+/** Publishes within the time limit, which models do not share: each has its own. */
+async function publishInTime(options: Attempt, id: string, folder: string) {
+  const { home, target, settings, entry } = options
+  const { memoryLimit, threads } = settings
+  const { signal, release } = limitTime(options)
+  try {
+    const extensions = extensionPlaces(home, settings.extensions)
+    const spillFolder = join(folder, 'spill')
+    const client = await openTarget({ target, extensions, memoryLimit, threads, spillFolder }, { signal, entry })
+    return await publishWith(options, { id, client, folder, signal }).finally(() => client.close())
+  } finally {
+    release()
+  }
+}
+
 async function attempt(options: Attempt): Promise<PublicationReport> {
-  const { warehouse, home, target, settings, entry } = options
+  const { warehouse, home, target } = options
   const begunMs = performance.now()
   const id = randomUUID()
   const folder = join(temporaryFolder(home), `${PACKAGE_PREFIX}${id}`)
-  const { signal, release } = limitTime(options)
   try {
     await removeStalePackages(home)
     await makeFolder(folder)
     options.onPhase?.('opening', {})
     await registerConsumer(warehouse.writer, consumerOf(target.name))
     await refreshMarts(warehouse.writer)
-    const areModelsRead = await keepModels(options, signal)
-    const { memoryLimit, threads } = settings
-    const spillFolder = join(folder, 'spill')
-    const extensions = extensionPlaces(home, settings.extensions)
-    const client = await openTarget({ target, extensions, memoryLimit, threads, spillFolder }, { signal, entry })
-    try {
-      const report = await publishWith(options, { id, client, folder, signal })
-      const warnings = await warningsOf(warehouse, areModelsRead)
-      const durationMs = Math.round(performance.now() - begunMs)
-      return { ...report, ...(warnings.length > 0 && { warnings }), durationMs }
-    } finally {
-      await client.close()
-    }
+    const areModelsRead = await keepModels(options)
+    const report = await publishInTime(options, id, folder)
+    const warnings = await warningsOf(warehouse, areModelsRead)
+    const durationMs = Math.round(performance.now() - begunMs)
+    return { ...report, ...(warnings.length > 0 && { warnings }), durationMs }
   } catch (cause) {
     const error = failureOf(options, cause)
     await recordFailure(options, id, error).catch(() => {})
     throw error
   } finally {
-    release()
     await rm(folder, { recursive: true, force: true }).catch(() => {})
   }
 }

@@ -98,6 +98,11 @@ interface Contents {
   contents(target: TargetConfig): readonly unknown[]
 }
 
+const digest = (of: unknown): string => createHash('sha256').update(JSON.stringify(of)).digest('hex')
+
+/** Returns the part of a policy that `rows`, `pii` and the agents of organizations determine. */
+export const settingsIn = (policy: string): string => policy.split('.', 1)[0]!
+
 const textList = (values: readonly string[]): string => `(${values.map(quoteText).join(', ')})`
 
 /** Returns a SELECT of the organizations' agents. Organizations that the vendor no longer has keep their rows, but have no agents. */
@@ -177,7 +182,7 @@ export async function selectionFor(
     ...(isModel(name) ? [keyColumns] : []),
     ...models.flatMap(model => (tableOf(model.name) === name && model.tableId !== null ? [model.tableId] : [])),
   ])
-  const chosen = [columns, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null]
+  const settings = digest([target.pii, target.rows, agents, needsKey(target.pii) ? fingerprintOf(key!) : null])
   const failing = await blockedTables(reader)
   const blocked = new Map<string, string[]>()
   for (const {
@@ -188,8 +193,7 @@ export async function selectionFor(
   return {
     relations,
     policyOf(empty) {
-      const decided = JSON.stringify([...chosen, type.contents(target), [...empty.keys()].sort()])
-      return createHash('sha256').update(decided).digest('hex')
+      return `${settings}.${digest([columns, type.contents(target), [...empty.keys()].sort()])}`
     },
     blocked,
   }

@@ -13,6 +13,7 @@ import type { LandingStore } from '../landing/landing.ts'
 import { expiredArchives } from '../spool/archive.ts'
 import { hasSpool, spoolRoot } from '../spool/folders.ts'
 import { copyConsumers } from '../warehouse/changes/consumers.ts'
+import { storedResults, storeResults } from '../warehouse/checks/results.ts'
 import { deriveDays } from '../warehouse/load/time-zone.ts'
 import {
   lostRows,
@@ -93,6 +94,8 @@ async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<Repla
       report = added(report, await loadAll(options, { ...old, warehouse: rebuilt }, workspace))
     }
     await copyRuns(writer, rebuilt.writer)
+    // A check that blocks publications goes on blocking them until it passes.
+    await storeResults(rebuilt.writer, await storedResults(writer))
     await copyConsumers(writer, rebuilt.writer)
   })
   const keptEvents = await keepEvents(writer, options)

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { MINUTE } from '../../src/core/time.ts'
 import { targetStatuses } from '../../src/reports/publications.ts'
+import { beginEpoch } from '../../src/warehouse/changes/log-changes.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
 import { rowsHere } from '../../src/warehouse/query/rows.ts'
 import { isDeep } from '../tier.ts'
@@ -22,8 +23,8 @@ it('are refused, reach the target again when it passes, and bring erasures and n
     const records = Object.entries(names).map(([ID, userName]) => ({ ID, userName, tags: [userName] }))
     await place.load(await landConversations(place.landing, { records, sentAtMs: SENT_AT_MS + minute * MINUTE }))
   }
-  const fail = () =>
-    writer.run(`INSERT INTO _checks BY NAME SELECT 'tags_unique' AS name, '' AS about, 'conversation_tags' AS table_name, 'error' AS severity,
+  const fail = (name = 'tags_unique', table = 'conversation_tags') =>
+    writer.run(`INSERT INTO _checks BY NAME SELECT '${name}' AS name, '' AS about, '${table}' AS table_name, 'error' AS severity,
       true AS blocks, 'failed' AS outcome, '[]' AS examples, now() AS checked_at, 0 AS duration_ms, '' AS epoch, 0 AS seq`)
   const pass = () => writer.run('DELETE FROM _checks')
   const lead = (leadName: string, after: number) =>
@@ -48,6 +49,14 @@ it('are refused, reach the target again when it passes, and bring erasures and n
   expect([await names(), await leads()]).toEqual([['Ann', 'vergissmeinnicht'], []])
   expect(await failure()).toMatchObject({ code: 'PUBLICATION_BLOCKED', attempts: 1, what: blocked.message })
 
+  // No other reason for a refill, such as a new epoch or another layout of tables, takes a target's rows.
+  await beginEpoch(writer)
+  await expect(publishTo(app, target)).rejects.toMatchObject(blocked)
+  expect(await names()).toEqual(['Ann', 'vergissmeinnicht'])
+  await pass()
+  await publishTo(app, target)
+  await fail()
+
   const records = [{ table: 'conversations', key: [AGENT, 'gone'] }]
   await eraseRecords(writer, { workspaceId: place.id, records, nowMs: SENT_AT_MS })
   const emptied = { code: 'PUBLICATION_BLOCKED', message: expect.stringMatching(/without rows in conversations\.$/) }
@@ -58,8 +67,12 @@ it('are refused, reach the target again when it passes, and bring erasures and n
   if (isDeep) expect(await valuesContain(files.path, 'vergissmeinnicht')).toBe(false)
   expect(await failure()).toMatchObject({ code: 'PUBLICATION_BLOCKED', attempts: 1 })
 
+  await fail('leads_known', 'leads')
+  await expect(publishTo(app, target)).rejects.toMatchObject({ message: expect.stringMatching(/ stays as it is\.$/) })
+  expect(await leads()).toEqual(['Lia'])
+
   const narrower = { ...target, pii: { ...KEEP, identity: 'drop' as const } }
-  await expect(publishTo(app, narrower)).rejects.toMatchObject(emptied)
+  await expect(publishTo(app, narrower, { refill: true })).rejects.toMatchObject({ code: 'PUBLICATION_BLOCKED' })
   expect(await valuesIn(target.path, 'Lia')).toEqual([])
 
   await pass()

@@ -4,7 +4,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { quoteName, quoteText } from '../../catalog/layout.ts'
 import { diskErrorText } from '../../core/disk.ts'
 import { ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
-import { MINUTE } from '../../core/time.ts'
+import { HOUR, MINUTE } from '../../core/time.ts'
 import { acknowledgeWithin, registerConsumer, removeConsumer } from '../changes/consumers.ts'
 import { appendEntries, type LogRange, logChangesOf, logRange } from '../changes/log-changes.ts'
 import { PUBLISHED_TABLES } from '../changes/published-tables.ts'
@@ -98,9 +98,15 @@ const followedBy = (table: string): string | undefined =>
     ? table
     : PUBLISHED_TABLES.find(one => one.table === table || one.children.includes(table))?.table
 
+/** A model that took too long is tried again after this time, or when its file changes: each try takes its whole time. */
+const RETRY_MS = HOUR
+
 /** True for a model that has changed or failed, or whose sources have changed since its rows were read. */
-function isDue(model: PlannedModel, before: StoredModel | undefined, range: LogRange, newest: Map<string, number>) {
-  if (before?.outcome !== 'built' || before.definition !== model.definition || before.position === null) return true
+async function isDue(writer: Writer, { model, before, nowMs }: Attempt): Promise<boolean> {
+  if (before === undefined || before.definition !== model.definition) return true
+  if (before.outcome === 'timeout') return Math.abs(nowMs - Date.parse(before.triedAt)) >= RETRY_MS
+  if (before.outcome !== 'built' || before.position === null) return true
+  const [range, newest] = [await logRange(writer), await newestEntries(writer)]
   const { epoch, seq } = before.position
   if (epoch !== range.epoch || seq < range.trimmedTo || seq > range.seq) return true
   return model.dependsOn.some(table => {
@@ -256,8 +262,9 @@ async function refresh(options: Options): Promise<StoredModel[]> {
     if (signal.aborted) return [...results.values()]
     const before = stored.get(model.name)
     const stopped = obstacle(model, results)
-    const isSkipped = before && !stopped && !isDue(model, before, await logRange(writer), await newestEntries(writer))
-    results.set(model.name, isSkipped ? before : await attempted(options, { model, before, nowMs: now() }, stopped))
+    const attempt = { model, before, nowMs: now() }
+    const isSkipped = before && !stopped && !(await isDue(writer, attempt))
+    results.set(model.name, isSkipped ? before : await attempted(options, attempt, stopped))
   }
   await follow(writer, begun, [...results.values()])
   return [...results.values()]
