@@ -104,13 +104,15 @@ const ELSEWHERE = [
   ...['_requests', '_loads', '_windows', '_quota', '_issues', '_drift', '_quarantine'].map(
     table => `INSERT INTO ${table} BY NAME SELECT * REPLACE ('elsewhere' AS workspace_id) FROM ${table}`,
   ),
+  `INSERT INTO _checks BY NAME SELECT 'mine' AS name, '' AS about, 'conversations' AS table_name, 'error' AS severity, true AS blocks,
+     'failed' AS outcome, '[]' AS examples, now() AS checked_at, 0 AS duration_ms, '' AS epoch, 0 AS seq`,
   `INSERT INTO conversation_tags BY NAME SELECT ${KEY}, _record, tag FROM conversation_tags`,
   `INSERT INTO conversations BY NAME SELECT ${KEY}, row_number() OVER () AS _record, _complete FROM conversations`,
   `UPDATE conversation_tags AS t SET _record = c._record FROM conversations c WHERE t.workspace_id = 'elsewhere'
      AND c.workspace_id = 'elsewhere' AND c.agent_id = t.agent_id AND c.conversation_id = t.conversation_id`,
 ]
 
-it('a replay restores rows that were corrupted, numbers records and child rows consistently, keeps data from events, the times of quarantine and another workspace, and makes consumers fill their copies again', async () => {
+it('a replay restores rows that were corrupted, numbers records and child rows consistently, keeps data from events, the times of quarantine, results of checks and another workspace, and makes consumers fill their copies again', async () => {
   const config = await synced()
   const since = (watermark: Awaited<ReturnType<typeof registerConsumer>>) =>
     withWriter(config, writer => changesSince(writer, { name: 'a', watermark }))
@@ -128,6 +130,7 @@ it('a replay restores rows that were corrupted, numbers records and child rows c
   expect((await replay({ config })).files).toBe(own('_loads').length)
   await expectHolds(config, before)
   expect(await since(registered)).toMatchObject({ kind: 'refill', reason: 'other epoch', to: { seq: 0 } })
+  expect(await withWriter(config, writer => writer.rows('SELECT name FROM _checks'))).toEqual([{ name: 'mine' }])
 })
 
 const rebuiltIn = async ({ home }: Config) => (await readdir(home)).filter(name => name.includes('rebuilt'))
