@@ -22,6 +22,8 @@ export interface EventsStatus {
   waitingSince: string | null
   /** Number of spool segments that cannot be read. Their events are waiting too, but are not in the counts. */
   unreadableSegments: number
+  /** Number of stored events that were damaged on disk; the spool keeps their lines, which `_issues` names. */
+  damaged: number
   /** Reason why events are not applied; null if nothing fails. Times are ISO-8601 UTC. */
   failing:
     | (Pick<DrainFailure, 'code' | 'what' | 'hint' | 'attempts' | 'pid'> & { since: string; nextTry: string })
@@ -59,6 +61,9 @@ const typesSql = (here: string): string => `
   SELECT type, count(*)::INTEGER AS events, max(received_at) AS last
   FROM webhook_events WHERE ${here} GROUP BY type ORDER BY events DESC, type`
 
+const damagedSql = (here: string): string =>
+  `SELECT coalesce(sum(occurrences), 0)::INTEGER AS damaged FROM _issues WHERE ${here} AND issue = 'damaged in the spool'`
+
 const conversationsSql = (here: string): string => `
   SELECT count(*) FILTER (NOT _complete AND _missing_since IS NULL AND _not_exportable_since IS NULL)::INTEGER AS "conversationsNotExported",
     count(*) FILTER (_complete AND _dirty_since IS NOT NULL)::INTEGER AS "conversationsChanged"
@@ -85,6 +90,7 @@ export async function eventsStatus(options: {
   // Waiting events are counted first: an event applied between the counts is counted twice rather than not at all.
   const waiting = await spoolWaiting(home, workspaceId)
   const types = rows ? await rows<EventTypeStatus>(typesSql(here)) : []
+  const [damage] = rows ? await rows<{ damaged: number }>(damagedSql(here)) : []
   const [conversations = NONE] = rows ? await rows<typeof NONE>(conversationsSql(here)) : []
   const applied = types.reduce((sum, { events }) => sum + events, 0)
   return {
@@ -94,6 +100,7 @@ export async function eventsStatus(options: {
     waitingBytes: waiting.bytes,
     waitingSince: waiting.sinceMs === null ? null : momentText(waiting.sinceMs),
     unreadableSegments: waiting.unreadable,
+    damaged: damage?.damaged ?? 0,
     failing: await failingOf(home, workspaceId),
     refused: await refusedStatus(home, workspaceId, nowMs),
     types,

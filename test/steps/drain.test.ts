@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
 import { eventId } from '../../src/receiver/parse-event.ts'
+import { eventsStatus } from '../../src/reports/events.ts'
 import { archiveSegments } from '../../src/spool/archive.ts'
 import { readDrainFailure } from '../../src/spool/drain-failure.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
@@ -114,6 +115,9 @@ describe('draining', () => {
     ])
     expect(Object.values(issues[0]!).join()).not.toMatch(/secret|words/)
     expect(await readFile(join(sealed, `${name}.damaged`))).toHaveLength(bytes.length)
+    const { rows } = app.warehouse.writer
+    const of = { home: app.home, workspaceId: id, rows, here: `workspace_id = '${id}'`, nowMs: LOADED_AT_MS }
+    expect(await eventsStatus(of)).toMatchObject({ received: 1, damaged: 2 })
     expect((await spoolWaiting(app.home, id)).events).toBe(0)
     await app.warehouse.writer.run(`DELETE FROM _issues WHERE workspace_id = '${id}'`)
     expect(await applySpool(drainContextOf(workspace))).toEqual({ applied: 0, damaged: [] })

@@ -144,6 +144,7 @@ function eventLines({ events }: WorkspaceStatus, nowMs: number): string[] {
   const about = [
     eventsText(events),
     ...waitingText(events, nowMs),
+    ...(events.damaged > 0 ? [`${count(events.damaged)} damaged on disk (\`_issues\` names the files)`] : []),
     ...(conversationsChanged > 0 ? [`${counted(conversationsChanged, 'conversation')} changed since exported`] : []),
     ...(conversationsNotExported > 0 ? [`${count(conversationsNotExported)} not exported yet`] : []),
   ]
