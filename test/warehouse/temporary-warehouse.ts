@@ -67,13 +67,15 @@ export function workspaceIn({ home, warehouse, id, timeZone }: WorkspacePlace): 
   }
 }
 
-/** Opens a warehouse. Call it at the top level of a test file. */
-export function temporaryWarehouse(): TemporaryWarehouse {
+const emptyHome = (): Promise<string> => mkdtemp(join(tmpdir(), 'convohouse-'))
+
+/** Opens a warehouse, in a folder that `makeHome` makes. Call it at the top level of a test file. */
+export function temporaryWarehouse(makeHome = emptyHome): TemporaryWarehouse {
   let home: string
   let warehouse: Warehouse
   let workspaces = 0
   beforeAll(async () => {
-    home = await mkdtemp(join(tmpdir(), 'convohouse-'))
+    home = await makeHome()
     warehouse = await openWarehouse({ home, ...SMALL })
   })
   afterAll(async () => {

@@ -1,13 +1,12 @@
 // A data folder with the whole corpus, which is built once per test run and copied for each test that needs a filled warehouse.
 
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, inject } from 'vitest'
-import { openWarehouse, type Warehouse } from '../../../src/warehouse/open.ts'
+import { inject } from 'vitest'
 import { until } from '../../until.ts'
-import { SMALL, type TemporaryWarehouse, type Workspace, workspaceIn } from '../temporary-warehouse.ts'
+import { type TemporaryWarehouse, temporaryWarehouse, type Workspace, workspaceIn } from '../temporary-warehouse.ts'
 import { buildCorpus } from './build.ts'
 import { WORKSPACES, workspaceCase } from './cases.ts'
 
@@ -37,7 +36,7 @@ async function template(): Promise<string> {
 }
 
 /** Copies the template into a new data folder, which the caller removes. */
-export async function corpusHome(): Promise<string> {
+async function corpusHome(): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'convohouse-corpus-'))
   await cp(await template(), home, { recursive: true })
   return home
@@ -50,28 +49,11 @@ export interface CorpusWarehouse extends TemporaryWarehouse {
 
 /** Opens a copy of the corpus for the tests of a file. Call it at the top level of the file. */
 export function corpusWarehouse(): CorpusWarehouse {
-  let home: string
-  let warehouse: Warehouse
-  let workspaces = 0
-  beforeAll(async () => {
-    home = await corpusHome()
-    warehouse = await openWarehouse({ home, ...SMALL })
-  })
-  afterAll(async () => {
-    await warehouse.close()
-    await rm(home, { recursive: true })
-  })
-  return {
-    get home() {
-      return home
-    },
-    get warehouse() {
-      return warehouse
-    },
-    workspace: ({ timeZone = 'UTC' } = {}) => workspaceIn({ home, warehouse, id: `ws_${++workspaces}`, timeZone }),
-    corpus: id => {
+  const opened = temporaryWarehouse(corpusHome)
+  return Object.assign(opened, {
+    corpus(id: string): Workspace {
       const timeZone = (WORKSPACES.includes(id) ? workspaceCase(id).timeZone : undefined) ?? 'UTC'
-      return workspaceIn({ home, warehouse, id, timeZone })
+      return workspaceIn({ home: opened.home, warehouse: opened.warehouse, id, timeZone })
     },
-  }
+  })
 }
