@@ -16,9 +16,4 @@ describe('the operations', () => {
     for (const operation of OPERATIONS)
       expect(Object.keys(operation.query).toSorted()).toEqual(routes.get(nameOf(operation))!.toSorted())
   })
-
-  it('read with GET, write with POST, PUT and PATCH, and delete with DELETE', () => {
-    const methods = { reads: ['GET'], bills: ['GET'], writes: ['POST', 'PUT', 'PATCH'], deletes: ['DELETE'] }
-    for (const { effect, method } of OPERATIONS) expect(methods[effect]).toContain(method)
-  })
 })
