@@ -1,7 +1,7 @@
 // A vendor that fails to answer for some resources, or answers with an incomplete list.
 import { expect, it } from 'vitest'
 import { openSource, withReleasers } from '../../src/app.ts'
-import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { DAY, HOUR } from '../../src/core/time.ts'
 import { newCircuitBreaker } from '../../src/steps/dependencies.ts'
 import { fetchResources } from '../../src/steps/listing/resources.ts'
 import { warehouseFacts } from '../../src/steps/planning/facts.ts'
@@ -101,7 +101,6 @@ it('a resource that fails is given up after three failures and asked again by th
   simulated.advance(DAY + HOUR)
   for (const [name, reaction, expected, code] of FAILING) {
     react.now = reaction
-    simulated.advance(MINUTE)
     expect(await counted(fetchDue(simulated)), name).toEqual({ counts: { ...ALL, ...expected }, result: code })
   }
   react.now = failing

@@ -7,6 +7,7 @@ import type { Paged } from '../../client/client.ts'
 import type { Receipt } from '../../client/exchange.ts'
 import { type CutOff, type Listing, readListing } from '../../client/listing.ts'
 import { countRemoved } from '../../client/redaction/redaction.ts'
+import { isCode } from '../../core/errors.ts'
 import { compactTimestamp } from '../../core/time.ts'
 import { caselessPathSegment } from '../../files/path-segment.ts'
 import { writeExactly } from '../../json/exact-json.ts'
@@ -63,29 +64,36 @@ export interface Landing extends Heading, Pick<FetchDependencies, 'landing' | 'n
   pending: Pick<Pending, 'add'>
 }
 
+/** The pages of one answer, and what is known of them. */
+interface LandedAnswer {
+  resource: DeclaredResource
+  name: string
+  ids?: readonly string[]
+  pages: readonly ResourcePage[]
+  cutOff: CutOff | null
+  gap?: string | undefined
+  /** Providers that answered, for a list that unites several. */
+  answeredBy?: readonly string[] | null | undefined
+}
+
 /**
  * Lands the pages of one answer as one window, named by the time and `name`. The last page lands first, so the answer
  * is complete once its first page has landed. If an answer may be cut off, none of its pages is marked as the last, and
  * the final one contains the reason. `gap`: why entries may be missing nevertheless.
  */
-export async function landPages(
-  fetching: Landing,
-  answer: {
-    resource: DeclaredResource
-    name: string
-    ids?: readonly string[]
-    pages: readonly ResourcePage[]
-    cutOff: CutOff | null
-    gap?: string | undefined
-    /** Providers that answered, for a list that unites several. */
-    answeredBy?: readonly string[] | null | undefined
-  },
-): Promise<void> {
-  const { clock, landing, now, pending } = fetching
+export async function landPages(fetching: Landing, answer: LandedAnswer): Promise<void> {
+  // The server's time, because the newest answer is found by its name and our clock may have been set back. An earlier
+  // answer may have the name if the server's clock stands still.
+  let atMs = fetching.clock.at(fetching.now())
+  while (!(await landAt(fetching, answer, atMs))) atMs += 1
+}
+
+/** @returns false if an answer of that time has landed */
+async function landAt(fetching: Landing, answer: LandedAnswer, atMs: number): Promise<boolean> {
+  const { landing, pending } = fetching
   const { resource, name, ids = [], pages, cutOff, gap, answeredBy } = answer
   const issue = cutOff?.issue ?? gap
-  // The server's time, because the newest answer is found by its name and our clock may have been set back.
-  const window = `${compactTimestamp(clock.at(now()))}-${name}`
+  const window = `${compactTimestamp(atMs)}-${name}`
   const landed: [string, PageHead][] = []
   for (const [index, { receipt, body, query, removed, starredIds }] of [...pages.entries()].reverse()) {
     const isLast = index === pages.length - 1
@@ -100,9 +108,15 @@ export async function landPages(
       ...(isLast && issue !== undefined && { cutOff: issue }),
       notes: { ...emptyNotes(), removed: countRemoved(removed) },
     })
-    landed.unshift([await landing.land(head, body), head])
+    const address = await landing.land(head, body).catch(error => {
+      if (isCode(error, 'LANDING_TAKEN')) return null
+      throw error
+    })
+    if (address === null) return false
+    landed.unshift([address, head])
   }
   for (const [path, head] of landed) pending.add(path, head)
+  return true
 }
 
 /** Joins several ids into one; null for a request of the whole workspace. */
