@@ -37,7 +37,7 @@ export function define(command: Command): void {
     command
       .option(
         '--overage-packs <n>',
-        'total number of overage packs that the sync may use; history that was skipped for lack of sessions is planned again',
+        'number of overage packs that the sync may use in a billing period; history that was skipped for lack of sessions is planned again',
         whole('--overage-packs', 1),
       )
       .option(

@@ -58,6 +58,7 @@ export function parseIds(content: string): NamedConversation[] {
     if (!hasHeader && cells.length > 2) throw invalid(line, `has ${cells.length} columns but no header that names them`)
     const [agentId, id] = hasHeader ? [cells[agentAt], cells[idAt]] : cells.length === 2 ? cells : [null, cells[0]]
     if (!id) throw invalid(line, 'names no conversation')
+    if (id.includes(',')) throw invalid(line, 'names an id with a comma, with which the API separates ids')
     return { agentId: agentId || null, id, line }
   })
 }

@@ -73,7 +73,7 @@ export function addSyncFlags(command: Command): Command {
     .option('--max-sessions <n>', 'bill at most this many sessions', whole('--max-sessions', 1))
     .option(
       '--allow-overage-packs <n>',
-      'packs of 1,000 sessions that may be billed beyond the quota (default: 0)',
+      'packs of 1,000 sessions that may be billed beyond the quota of a billing period (default: 0)',
       whole('--allow-overage-packs', 0),
     )
     .option(

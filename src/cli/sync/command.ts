@@ -21,7 +21,8 @@ Examples:
       | tail -n +2 | convohouse sync --ids -      export only these again
 
 Exit codes: 0 done, or stopped at --max-requests or --max-sessions, 2 input, 3 access, 4 vendor, 5 transient, 6 storage,
-7 rate limit reached, 8 quota used up, 130 stopped on request. A sync that was stopped or killed continues where it stopped.`,
+7 rate limit reached, 8 quota used up, 130 stopped on request. A sync that was stopped or killed continues where it stopped;
+with --ids, it exports the finished parts of the list again.`,
     )
     .action(async (flags: SyncFlags) => {
       process.exitCode = await run(flags)

@@ -120,10 +120,17 @@ async function withMissing(
   { workspace }: EmbeddedOptions,
   report: SyncReport,
 ): Promise<SyncReport> {
-  if (named === null || report.outcome !== 'done') return report
-  const missing = await notFound({ named, agents: flags.agent ?? [], lookUp: lookUpIn(app, workspace.id) })
+  if (named === null) return report
+  const missing =
+    report.outcome === 'done'
+      ? await notFound({ named, agents: flags.agent ?? [], lookUp: lookUpIn(app, workspace.id) })
+      : EXPORTED_AGAIN
   return missing === null ? report : { ...report, warnings: [...(report.warnings ?? []), missing] }
 }
+
+/** Finished windows of a list are not remembered; those of a full export are. */
+const EXPORTED_AGAIN =
+  'the same command exports and bills conversations of finished windows again: leave those that have arrived out of the list'
 
 /** Syncs one workspace once; returns its exit code. */
 async function syncOne(syncing: Syncing, { options, display }: Run): Promise<number> {

@@ -18,8 +18,8 @@ describe('a list of conversations', () => {
     ['a header of ids alone', 'convoId\n1\n2', named([null, '1', 2], [null, '2', 3])],
     [
       'quotes',
-      '"a","1"\n"b", "say ""2"", and 3"\nc,4',
-      named(['a', '1', 1], ['b', 'say "2", and 3', 2], ['c', '4', 3]),
+      '"a","1"\n"b", "say ""2""; and 3"\nc,4',
+      named(['a', '1', 1], ['b', 'say "2"; and 3', 2], ['c', '4', 3]),
     ],
     ['an id that contains a separator, in quotes', '"one;more"\ntwo', named([null, 'one;more', 1], [null, 'two', 2])],
     ['an id that looks like a comment, in quotes', '"#1"\n', named([null, '#1', 1])],
@@ -32,6 +32,7 @@ describe('a list of conversations', () => {
   it.each([
     ['agent,id\n\na,\n', 'line 3 names no conversation'],
     ['a,1\nb,\n', 'line 2 names no conversation'],
+    ['a\n"b,c"', 'line 2 names an id with a comma, with which the API separates ids'],
     ['a,b,c', 'line 1 has 3 columns but no header that names them'],
     ...['agent;id\na;1', 'a\t1', '"one\ntwo"', '"one"two', 'one"two'].map(content => [
       content,
@@ -44,7 +45,7 @@ describe('a list of conversations', () => {
   it('is read back as it was written, with any ids', () => {
     const text = fc
       .string({ minLength: 1, maxLength: 12, unit: 'binary' })
-      .filter(each => each.isWellFormed() && !/[\r\n]/.test(each))
+      .filter(each => each.isWellFormed() && !/[\r\n,]/.test(each))
     const cell = (value: string) => `"${value.replaceAll('"', '""')}"`
     fc.assert(
       fc.property(fc.array(fc.record({ agentId: text, id: text })), fc.constantFrom('\n', '\r\n'), (all, end) => {
