@@ -291,7 +291,7 @@ const KINDS: Record<string, Operation> = {
   'a group that becomes empty': exportOf(13, { id: 'c2', version: 5, day: 1, channel: 'webchat' }),
 }
 
-const MART_RUNS = rounds('MART_RUNS', { usual: 1, deep: 200 })
+const MART_RUNS = rounds('MART_RUNS', { usual: 1, deep: 60 })
 
 describe('marts that are brought up to date', () => {
   it('equal marts that are built from empty after every kind of change, and so does a copy by the change log', async () => {
