@@ -262,14 +262,9 @@ async function recordFailure(
 }
 
 /** Refreshes the models. Their errors stop no publication. @returns false if their folder cannot be read */
-async function keepModels({
-  warehouse,
-  settings: { models },
-  now = Date.now,
-  signal = new AbortController().signal,
-}: PublishOptions): Promise<boolean> {
+async function keepModels({ warehouse, settings: { models }, now, signal }: PublishOptions): Promise<boolean> {
   if (models === undefined) return true
-  return refreshModels({ warehouse, folder: models, now, signal }).then(
+  return refreshModels({ warehouse, folder: models, ...(now && { now }), ...(signal && { signal }) }).then(
     () => true,
     error => {
       if (isCode(error, 'MODEL_INVALID')) return false

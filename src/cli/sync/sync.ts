@@ -114,29 +114,29 @@ function endWatched({ watched }: Syncing, { id }: WorkspaceConfig): void {
   watched.delete(id)
 }
 
-/** Adds a warning for listed conversations that did not arrive. */
-async function withMissing(
+/** Finished windows of a list are not remembered; those of a full export are. */
+const EXPORTED_AGAIN =
+  'the same command exports and bills conversations of finished windows again: leave those that have arrived out of the list'
+
+/** Adds a warning about a list of ids: which did not arrive or, if the sync stopped, what the same command costs. */
+async function withListWarning(
   { flags, app, named }: Syncing,
   { workspace }: EmbeddedOptions,
   report: SyncReport,
 ): Promise<SyncReport> {
   if (named === null) return report
-  const missing =
+  const warning =
     report.outcome === 'done'
       ? await notFound({ named, agents: flags.agent ?? [], lookUp: lookUpIn(app, workspace.id) })
       : EXPORTED_AGAIN
-  return missing === null ? report : { ...report, warnings: [...(report.warnings ?? []), missing] }
+  return warning === null ? report : { ...report, warnings: [...(report.warnings ?? []), warning] }
 }
-
-/** Finished windows of a list are not remembered; those of a full export are. */
-const EXPORTED_AGAIN =
-  'the same command exports and bills conversations of finished windows again: leave those that have arrived out of the list'
 
 /** Syncs one workspace once; returns its exit code. */
 async function syncOne(syncing: Syncing, { options, display }: Run): Promise<number> {
   const report = await syncOnce(options)
   await syncing.events.get(options.workspace.id)?.settle(syncing.stop.stopping)
-  if (report) display.report(await withMissing(syncing, options, report))
+  if (report) display.report(await withListWarning(syncing, options, report))
   return report ? exitCodeOfReport(report) : EXIT_CODES.ok
 }
 

@@ -71,6 +71,7 @@ interface LandedAnswer {
   ids?: readonly string[]
   pages: readonly ResourcePage[]
   cutOff: CutOff | null
+  /** Why entries may be missing although the answer is not cut off. */
   gap?: string | undefined
   /** Providers that answered, for a list that unites several. */
   answeredBy?: readonly string[] | null | undefined
@@ -79,7 +80,7 @@ interface LandedAnswer {
 /**
  * Lands the pages of one answer as one window, named by the time and `name`. The last page lands first, so the answer
  * is complete once its first page has landed. If an answer may be cut off, none of its pages is marked as the last, and
- * the final one contains the reason. `gap`: why entries may be missing nevertheless.
+ * the final one contains the reason.
  */
 export async function landPages(fetching: Landing, answer: LandedAnswer): Promise<void> {
   // The server's time, because the newest answer is found by its name and our clock may have been set back. An earlier
