@@ -140,6 +140,11 @@ it('ids that select nothing are reported, as are models and checks that stop a p
   expect(JSON.parse(filled.stdout)).toMatchObject({ kind: 'published', mode: 'refill', warnings })
   expect(await status()).toMatchObject([{ failure: null, behind: 0 }])
   expect(await text()).toMatch(/; has every change\n {2}rows {9}no agent is selected by "agent_typo", "org_typo"\n/)
+  const more = ['one', 'two'].map(name => ({ name, type: 'snapshot', path: join(folder, `${name}.duckdb`), rows }))
+  await configure(more)
+  const each = { selectingNone: ['agent_typo', 'org_typo'] }
+  expect(await status()).toMatchObject([each, each])
+  expect((await doctor()).map(({ state }: { state: string }) => state)).toEqual(['warn', 'warn'])
   if (!isDeep) return
   expect((await publish()).stderr).toEqual(warnings.map(warning => `warning: ${warning}\n`).join(''))
 })

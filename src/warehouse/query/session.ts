@@ -29,13 +29,20 @@ export interface QuerySession {
   closeSoon(): Promise<void>
 }
 
+/** The end of the newest session of each connection, which can have only one transaction at a time. */
+const newest = new WeakMap<DuckDBConnection, Promise<void>>()
+
 /**
- * Opens a read-only transaction on a connection that nothing else uses.
+ * Opens a read-only transaction, once earlier sessions of the connection have ended.
  *
  * @throws INTERRUPTED if the signal is already aborted.
  */
 export async function openSession(connection: DuckDBConnection, limits: QueryLimits): Promise<QuerySession> {
-  const session = createSession(connection, limits)
+  const before = newest.get(connection)
+  let ended = () => {}
+  newest.set(connection, new Promise(resolve => (ended = resolve)))
+  await before
+  const session = createSession(connection, limits, ended)
   try {
     await session.step(() => connection.run('BEGIN TRANSACTION READ ONLY'))
     return session
@@ -45,7 +52,11 @@ export async function openSession(connection: DuckDBConnection, limits: QueryLim
   }
 }
 
-function createSession(connection: DuckDBConnection, { timeoutMs, signal }: QueryLimits): QuerySession {
+function createSession(
+  connection: DuckDBConnection,
+  { timeoutMs, signal }: QueryLimits,
+  ended: () => void,
+): QuerySession {
   let running: Promise<unknown> = Promise.resolve()
   let idle = true
   let closing: Promise<void> | undefined
@@ -75,7 +86,7 @@ function createSession(connection: DuckDBConnection, { timeoutMs, signal }: Quer
 
   function close(): Promise<void> {
     stopped ??= new ConvohouseError('INTERRUPTED', { what: 'The query was closed.' })
-    closing ??= release()
+    closing ??= release().finally(ended)
     return closing
   }
 

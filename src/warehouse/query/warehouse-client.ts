@@ -54,23 +54,30 @@ const openLocally = ({ home, memoryLimit, threads }: WarehouseAccess, parquetFil
   openReader({ file: warehouseFile(home), memoryLimit, threads, ...(parquetFile && { parquetFile }) })
 
 interface WarehouseClient {
-  /** Runs one SELECT; close its result before the next query. @throws as `queryWarehouse` */
+  /** Runs one SELECT, once the results of earlier ones are closed. @throws as `queryWarehouse` */
   query(query: ClientQuery): Promise<QueryResult>
   /** True if another process, which holds the warehouse, answered the last query. */
   isHeld(): boolean
   close(): void
 }
 
-/** Returns a client for several queries in sequence, which opens the file once: opening takes as long as a small query. */
+/** Returns a client for several queries, which opens the file once: opening takes as long as a small query. */
 export function openWarehouseClient(access: WarehouseAccess): WarehouseClient {
   let reader: Reader | null = null
+  let opening: Promise<Reader> | null = null
   let held = false
+  const open = async () => {
+    opening ??= openLocally(access)
+    reader = await opening.finally(() => {
+      opening = null
+    })
+  }
   return {
     query(query) {
       const locally = async () => {
-        reader ??= await openLocally(access)
+        if (reader === null) await open()
         held = false
-        return runQuery({ ...query, connection: reader.connection })
+        return runQuery({ ...query, connection: reader!.connection })
       }
       const byHolder = async () => {
         const result = await queryHolder({ ...query, home: access.home })

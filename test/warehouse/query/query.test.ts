@@ -136,6 +136,14 @@ describe('a query', () => {
   })
 })
 
+it('waits for an earlier one of the same connection, since a connection has one transaction at a time', async () => {
+  const first = await run('SELECT 1 AS n')
+  const others = [2, 3].map(async n => rowsOf(await run(`SELECT ${n} AS n`)))
+  expect(await rowsOf(first)).toEqual([[1]])
+  expect(await Promise.all(others)).toEqual([[[2]], [[3]]])
+  await expectFree()
+})
+
 describe('a Parquet file', () => {
   it('contains the result of the query, and replaces the previous file atomically', async () => {
     const file = join(folder, "it's here.parquet")
