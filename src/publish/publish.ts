@@ -11,6 +11,7 @@ import { formatDuration, MINUTE, momentText } from '../core/time.ts'
 import { counted } from '../core/words.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
+import type { Watermark } from '../warehouse/changes/log-changes.ts'
 import {
   confirmPublication,
   consumerOf,
@@ -120,6 +121,8 @@ function expectEqual(target: string, expected: Sums, found: Sums): void {
 interface Publication {
   id: string
   client: TargetClient
+  /** The end of the log that marts and models were brought to. */
+  refreshed: Watermark
   /** The folder of the package. */
   folder: string
   signal: AbortSignal
@@ -161,11 +164,12 @@ async function sendTables(
 /** Writes the package, if there is anything to publish. Records the publication before its target can contain it. */
 async function writePackage(options: Attempt, publication: Publication): Promise<Written> {
   const { warehouse, home, target, wanted, verify = false, now = Date.now } = options
-  const { id, client, signal } = publication
+  const { models } = options.settings
+  const { id, client, refreshed, signal } = publication
   const key = needsKey(target.pii) ? await hashKey(home) : null
   const owner = await ownerOf(home, target.name)
   const base = client.watermark
-  return reading({ warehouse, signal, key }, async reader => {
+  return reading({ warehouse, signal, key, models, refreshed }, async reader => {
     if (base) await expectOwner(reader, { target, stored: base.owner, owner, refill: wanted === 'requested' })
     const asOfMs = now()
     const decision = await decide(reader, { target, type: typeOf(target), base, key, wanted })
@@ -286,7 +290,10 @@ async function warningsOf({ writer }: Warehouse, areModelsRead: boolean): Promis
 }
 
 /** Publishes within the time limit, which models do not share: each has its own. */
-async function publishInTime(options: Attempt, id: string, folder: string) {
+async function publishInTime(
+  options: Attempt,
+  { id, folder, refreshed }: Pick<Publication, 'id' | 'folder' | 'refreshed'>,
+) {
   const { home, target, settings, entry } = options
   const { memoryLimit, threads } = settings
   const { signal, release } = limitTime(options)
@@ -294,7 +301,7 @@ async function publishInTime(options: Attempt, id: string, folder: string) {
     const extensions = extensionPlaces(home, settings.extensions)
     const spillFolder = join(folder, 'spill')
     const client = await openTarget({ target, extensions, memoryLimit, threads, spillFolder }, { signal, entry })
-    return await publishWith(options, { id, client, folder, signal }).finally(() => client.close())
+    return await publishWith(options, { id, client, folder, refreshed, signal }).finally(() => client.close())
   } finally {
     release()
   }
@@ -310,9 +317,9 @@ async function attempt(options: Attempt): Promise<PublicationReport> {
     await makeFolder(folder)
     options.onPhase?.('opening', {})
     await registerConsumer(warehouse.writer, consumerOf(target.name))
-    await refreshMarts(warehouse.writer)
+    const refreshed = await refreshMarts(warehouse.writer)
     const areModelsRead = await keepModels(options)
-    const report = await publishInTime(options, id, folder)
+    const report = await publishInTime(options, { id, folder, refreshed })
     const warnings = await warningsOf(warehouse, areModelsRead)
     const durationMs = Math.round(performance.now() - begunMs)
     return { ...report, ...(warnings.length > 0 && { warnings }), durationMs }

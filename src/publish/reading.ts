@@ -1,6 +1,10 @@
-// The connection that reads the warehouse for a package, in one read transaction.
+// The connection that reads the warehouse for a package, in one read transaction: tables, marts and models are of one state.
 import { blobValue, type DuckDBConnection } from '@duckdb/node-api'
+import { isCode } from '../core/errors.ts'
+import { logRange, type Watermark } from '../warehouse/changes/log-changes.ts'
 import { statementsOn, type Writer } from '../warehouse/connection.ts'
+import { refreshMarts } from '../warehouse/marts/refresh.ts'
+import { inTurn, refreshModelsWithin } from '../warehouse/models/refresh-models.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { hmacPads, PAD_VARIABLES } from './pii.ts'
 
@@ -13,20 +17,60 @@ async function setKey(connection: DuckDBConnection, key: Buffer): Promise<void> 
     await connection.run(`SET VARIABLE ${PAD_VARIABLES[pad]} = $pad`, { pad: blobValue(pads[pad]) })
 }
 
-/** Runs `work` in a read transaction, which an abort interrupts. `key` is the hash key; null if the target needs none. */
-export async function reading<T>(
-  { warehouse, signal, key }: { warehouse: Warehouse; signal: AbortSignal; key: Buffer | null },
-  work: (reader: Reader) => Promise<T>,
-): Promise<T> {
+interface Reading {
+  warehouse: Warehouse
+  signal: AbortSignal
+  /** The hash key; null if the target needs none. */
+  key: Buffer | null
+  /** Folder of the user's models; null if there is none. If undefined, models stay as they are. */
+  models: string | null | undefined
+  /** The end of the log that the marts, and then the models, were brought to. */
+  refreshed: Watermark
+}
+
+/** True if the log has entries after the refresh of the marts, besides those of the models. */
+async function isBehind(writer: Writer, { epoch, seq }: Watermark): Promise<boolean> {
+  if ((await logRange(writer)).epoch !== epoch) return true
+  const sql = `SELECT 1 FROM _changes WHERE seq > $seq AND NOT starts_with(table_name, 'models.') LIMIT 1`
+  return (await writer.rows(sql, { seq })).length > 0
+}
+
+/**
+ * Runs `begin` while nothing else is written, and when marts and models have followed what was loaded since their refresh.
+ * A model that cannot be built keeps its rows.
+ */
+function whenCurrent(
+  { warehouse, signal, models: folder, refreshed }: Reading,
+  begin: () => Promise<void>,
+): Promise<void> {
+  const { writer } = warehouse
+  const follow = async () => {
+    if (await isBehind(writer, refreshed)) {
+      await refreshMarts(writer)
+      if (folder !== undefined)
+        await refreshModelsWithin({ warehouse, folder, signal }).catch(error => {
+          if (!isCode(error, 'MODEL_INVALID')) throw error
+        })
+    }
+    await begin()
+  }
+  return inTurn(writer, () => writer.exclusively(follow))
+}
+
+/** Runs `work` in a read transaction, which an abort interrupts. */
+export async function reading<T>(of: Reading, work: (reader: Reader) => Promise<T>): Promise<T> {
+  const { warehouse, signal, key } = of
   signal.throwIfAborted()
   const connection = await warehouse.instance.connect()
   const interrupt = () => connection.interrupt()
   signal.addEventListener('abort', interrupt)
   try {
     if (key) await setKey(connection, key)
-    await connection.run('BEGIN')
-    // A transaction sees the file as it is at its first read.
-    await connection.run('SELECT 1 FROM _change_log LIMIT 0')
+    await whenCurrent(of, async () => {
+      await connection.run('BEGIN')
+      // A transaction sees the file as it is at its first read.
+      await connection.run('SELECT 1 FROM _change_log LIMIT 0')
+    })
     signal.throwIfAborted()
     return await work(statementsOn(connection))
   } catch (error) {

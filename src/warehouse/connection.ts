@@ -1,4 +1,5 @@
 // The writing connection. All writes of the process go through it, one unit of work at a time.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type DuckDBConnection, DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { quoteName, quoteText } from '../catalog/layout.ts'
 import { warehouseFault } from './fault.ts'
@@ -28,7 +29,7 @@ export interface Writer {
    * exclusively too, just before the transaction begins, so that nothing changes between its reads and the writes of `work`.
    */
   transaction<T>(work: () => Promise<T>, before?: () => Promise<void>): Promise<T>
-  /** Runs `work` exclusively, without a transaction. */
+  /** Runs `work` exclusively, without a transaction. Transactions that `work` awaits are part of it. */
   exclusively<T>(work: () => Promise<T>): Promise<T>
 }
 
@@ -60,12 +61,20 @@ const ESCAPE = /\\(?:(ud[89a-f][0-9a-f]{2})|.)/g
 export const wellFormed = (json: string): string =>
   json.includes('\\ud') ? json.replace(ESCAPE, (found, lone?: string) => (lone ? '\uFFFD' : found)) : json
 
+/** Units of work that follow each other. */
+interface Turns {
+  last: Promise<unknown>
+  isOver: boolean
+}
+
 /**
  * Makes a connection the writing one of `file`, which error messages name.
  * @throws HOME_UNUSABLE for faults of the file and its disk; other errors are DuckDB's own
  */
 export function openWriter(connection: DuckDBConnection, file: string): Writer {
-  let queue: Promise<unknown> = Promise.resolve()
+  const root: Turns = { last: Promise.resolve(), isOver: false }
+  /** The turns within the exclusive work that is running. */
+  const within = new AsyncLocalStorage<Turns>()
 
   const rethrow = (cause: unknown): never => {
     throw warehouseFault(file, cause) ?? cause
@@ -84,8 +93,15 @@ export function openWriter(connection: DuckDBConnection, file: string): Writer {
   }
 
   function exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const turn = queue.then(work)
-    queue = turn.catch(() => {})
+    const outer = within.getStore()
+    const turns = outer === undefined || outer.isOver ? root : outer
+    const inner: Turns = { last: Promise.resolve(), isOver: false }
+    const turn = turns.last
+      .then(() => within.run(inner, work))
+      .finally(() => {
+        inner.isOver = true
+      })
+    turns.last = turn.catch(() => {})
     return turn
   }
 

@@ -6,13 +6,16 @@ import type { PublicationReport } from '../../src/core/publication-report.ts'
 import { openTarget } from '../../src/publish/target-client.ts'
 import { consumers, registerConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { eraseRecords } from '../../src/warehouse/maintenance/erase-records.ts'
-import { isDeep } from '../tier.ts'
+import { isDeep, rounds } from '../tier.ts'
 import { until } from '../until.ts'
 import { applyTo, eventOf } from '../warehouse/events/events-in.ts'
 import { AGENT, freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import type { TemporaryWarehouse, Workspace } from '../warehouse/temporary-warehouse.ts'
 import { killedBefore, type Step } from './patched-target.ts'
 import { ENTRY, KEEP, publishTo, SETTINGS } from './published.ts'
+import { whileLoading } from './while-loading.ts'
+
+const ONE_STATE_ROUNDS = rounds('ONE_STATE_RUNS', { usual: 1, deep: 50 })
 
 /** An agent whose rows a row filter excludes. */
 const OTHER = `another of ${AGENT}`
@@ -93,6 +96,20 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
       expect((await rows(target, 'leads', 'lead_name')).flat()).toEqual(['Lea'])
       const all = await consumers(app.warehouse.writer)
       expect(all.find(({ name }) => name === `target/${target.name}`)).toMatchObject({ behind: 0 })
+    })
+
+    it('has tables and marts of one state at every watermark, while conversations are loaded', async () => {
+      const busy = app.workspace()
+      const count = (table: string) =>
+        contract.rows(target, table, { what: 'count(*)::INT', where: `workspace_id = '${busy.id}'` })
+      await whileLoading(busy, async () => {
+        for (let round = 0; round < ONE_STATE_ROUNDS; round++) {
+          await publish(target)
+          const conversations = await count('conversations')
+          expect(conversations).not.toEqual([[0]])
+          expect(await count('marts.fct_conversations')).toEqual(conversations)
+        }
+      })
     })
 
     it('shows the old or the new state after kills at all steps, and the next publication completes it', async () => {

@@ -285,18 +285,24 @@ async function follow(writer: Writer, { epoch, seq }: LogRange, results: readonl
 
 const running = new WeakMap<Writer, Promise<unknown>>()
 
-/**
- * Refreshes the models. One refresh runs at a time. Errors of single models are part of the result.
- * @returns all models
- * @throws MODEL_INVALID if the folder cannot be read; HOME_UNUSABLE
- */
-export function refreshModels(options: ModelOptions): Promise<StoredModel[]> {
-  const { writer } = options.warehouse
-  const whole = { now: Date.now, signal: new AbortController().signal, timeoutMs: MINUTE, ...options }
-  const turn = (running.get(writer) ?? Promise.resolve()).then(() => refresh(whole))
+/** Runs `work` when no refresh of models runs. */
+export function inTurn<T>(writer: Writer, work: () => Promise<T>): Promise<T> {
+  const turn = (running.get(writer) ?? Promise.resolve()).then(work)
   running.set(
     writer,
     turn.catch(() => {}),
   )
   return turn
 }
+
+/** Like `refreshModels`, within the caller's turn. */
+export const refreshModelsWithin = (options: ModelOptions): Promise<StoredModel[]> =>
+  refresh({ now: Date.now, signal: new AbortController().signal, timeoutMs: MINUTE, ...options })
+
+/**
+ * Refreshes the models. One refresh runs at a time. Errors of single models are part of the result.
+ * @returns all models
+ * @throws MODEL_INVALID if the folder cannot be read; HOME_UNUSABLE
+ */
+export const refreshModels = (options: ModelOptions): Promise<StoredModel[]> =>
+  inTurn(options.warehouse.writer, () => refreshModelsWithin(options))
