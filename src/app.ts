@@ -150,6 +150,7 @@ export async function openSource(
       apiUrl,
       token: workspace.readToken(),
       rereadToken: workspace.readToken,
+      proxy: workspace.readProxy(),
       timeoutMs,
       now,
       sleep: (ms, stop = signal) => clock.sleepUntil(now() + ms, stop),

@@ -25,6 +25,7 @@ import {
 } from './config/webhooks.ts'
 import { ConvohouseError } from './core/errors.ts'
 import { REFRESH_ON } from './core/planning/refresh-rule.ts'
+import { proxyFor } from './core/proxy.ts'
 
 export const CONFIG_FILE = 'convohouse.yaml'
 
@@ -125,6 +126,8 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     readToken: secretReader(tokenKept, env, { what: 'API token', code: 'TOKEN_MISSING' }),
     /** Reads the webhook secrets; null if none are configured. @throws SECRET_MISSING */
     readWebhookSecrets: secretsReader(given.webhooks, folder, env),
+    /** Returns the proxy to the API; null for none. @throws CONFIG_INVALID */
+    readProxy: () => proxyFor(new URL(given.apiUrl).origin, env),
     since: given.since ?? null,
     ...resourceSettings(given),
     /** The schedule on Temporal; null for none. */
@@ -151,7 +154,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     /** Maximum age of pages and of event payloads; null keeps them forever. */
     retention: { pagesMs: given.retention.pages ?? null, eventsMs: given.retention.events ?? null },
     maxPage: given.pageSize,
-    timeoutMs: given.timeout ?? 60_000,
+    timeoutMs: given.timeout ?? 120_000,
   }
 }
 

@@ -181,6 +181,6 @@ workspaces:
     # Conversations per page, 1 to 100. Smaller pages cost more requests.
     # pageSize: 100
 
-    # Timeout of one request.
-    # timeout: 60s
+    # Timeout of one request, from connecting to the last byte.
+    # timeout: 120s
 `

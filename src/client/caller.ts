@@ -4,6 +4,7 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { ConvohouseError } from '../core/errors.ts'
+import type { HttpProxy } from '../core/proxy.ts'
 import { SECOND } from '../core/time.ts'
 import { type ApiAddress, readApiAddress, type Target } from './address.ts'
 import { notAllowed, type RequestContext, unanswered } from './faults.ts'
@@ -17,7 +18,9 @@ export interface VendorClientOptions {
   token: string
   /** Reads the token's source again after a 401; omitted if the token never changes. */
   rereadToken?: () => string
-  /** Timeout for the headers, and again for the body. Default: 60 s. */
+  /** The HTTP proxy through which the API is reached. Default: none. */
+  proxy?: HttpProxy | null
+  /** Timeout of an attempt, from connecting to the last byte. Default: 120 s. */
   timeoutMs?: number
   /** Default: 4. */
   maxAttempts?: number
@@ -61,12 +64,13 @@ export const JSON_TYPE = 'application/json'
 /** @throws ConvohouseError CONFIG_INVALID or TOKEN_MISSING for an address or a token that cannot be used */
 export function createCaller(options: VendorClientOptions): Caller {
   const address = readApiAddress(options.apiUrl)
-  const { connections = 16, timeoutMs = 60 * SECOND } = options
+  const { connections = 16, timeoutMs = 120 * SECOND, proxy = null } = options
   let tokens = [options.transport ? options.token : requireToken(options.token)]
   const transport =
     options.transport ??
     createTransport({
       origin: address.origin,
+      proxy,
       timeoutMs,
       connections,
       maxBodyBytes: options.maxBodyBytes ?? 256 * 1024 * 1024,
@@ -96,7 +100,7 @@ export function createCaller(options: VendorClientOptions): Caller {
       const { repeatsSent = Number.POSITIVE_INFINITY, maxAttempts = policy.maxAttempts } = call
       // Every running request adds a listener and removes it at its end, so more than ten are not a leak.
       if (signal) setMaxListeners(0, signal)
-      const context = { origin: address.origin, timeoutMs, target, keepsBody, ...(hints && { hints }) }
+      const context = { origin: address.origin, proxy, timeoutMs, target, keepsBody, ...(hints && { hints }) }
       const asked = (attempt: number): RequestContext => ({ ...context, tokens, attempt })
       let sentToken = ''
       let renews = 0

@@ -6,7 +6,7 @@ import { boundedWaitMs } from '../core/quota/reported-usage.ts'
 export interface Receipt {
   status: number
   contentType: string | null
-  /** `Content-Encoding`, although the request asked for none; null if absent. */
+  /** `Content-Encoding` of a body that could not be decoded; null for a plain or decoded body. */
   contentEncoding: string | null
   /** The vendor's clock (`Date`), in whole seconds. */
   serverDateMs: number | null

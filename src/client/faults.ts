@@ -3,11 +3,13 @@
 
 import { createHash } from 'node:crypto'
 import { ConvohouseError, type ErrorCode, type ErrorParts, isCode } from '../core/errors.ts'
+import type { HttpProxy } from '../core/proxy.ts'
 import { durationText } from '../core/time.ts'
 import { parseBody } from '../json/body.ts'
 import type { Target } from './address.ts'
 import { isVendorsError, readErrorEnvelope } from './envelopes.ts'
 import type { Exchange } from './exchange.ts'
+import { MAX_HEADER_BYTES } from './http/connections.ts'
 import type { Breakdown } from './http/transport.ts'
 import { withoutSecretsInMessage } from './redaction/secret-values.ts'
 import { failedWithoutToken, textWithoutToken } from './redaction/token-mask.ts'
@@ -40,7 +42,9 @@ export interface RequestContext {
   target: Target
   /** Scheme, host and port. */
   origin: string
-  /** Timeout of headers, and again of the body. */
+  /** The proxy between; null for none. */
+  proxy?: HttpProxy | null
+  /** Timeout from connecting to the last byte. */
   timeoutMs: number
   /** Counts from 1. */
   attempt: number
@@ -83,12 +87,36 @@ export function unanswered(asked: RequestContext, breakdown: Breakdown): VendorE
     const words = cause === 'aborted' ? 'was stopped on request' : 'was stopped: the client is closed'
     return fault('INTERRUPTED', asked, { words, ...(unsent && { hint: HINTS.INTERRUPTED }), facts: { reason } })
   }
-  if (cause === 'timeout') return late(asked, breakdown)
-  const { words, hint } = describeConnectionFailure(reason)
-  const what = `${hostOf(asked)} ${words} (${requestOf(asked)}, ${reason})`
-  const own = unsent ? undefined : asked.hints?.API_UNAVAILABLE
   const facts = { reason, ...(unsent && { unsent }) }
+  if (breakdown.isOfProxy && asked.proxy) return failedProxy(asked, asked.proxy, { reason, facts })
+  if (cause === 'timeout') return late(asked, breakdown)
+  if (reason === 'UND_ERR_HEADERS_OVERFLOW') {
+    const words = `was answered with headers of more than ${MAX_HEADER_BYTES / 1024} KB`
+    return fault('API_PROTOCOL', asked, { words, facts })
+  }
+  const { words, hint } = describeConnectionFailure(reason)
+  const what = `${hostOf(asked)} ${words}${through(asked)} (${requestOf(asked)}, ${reason})`
+  const own = unsent ? undefined : asked.hints?.API_UNAVAILABLE
   return fault('API_UNAVAILABLE', asked, { what, hint: own ?? withAddress(hint, asked), facts })
+}
+
+const through = ({ proxy }: RequestContext): string =>
+  proxy ? `, through the proxy ${proxy.origin} (${proxy.variable})` : ''
+
+/** Returns the error of a request that did not get past the proxy. */
+function failedProxy(
+  asked: RequestContext,
+  { origin, variable }: HttpProxy,
+  { reason, facts }: { reason: string; facts: NonNullable<ErrorParts['facts']> },
+): VendorError {
+  const [, status] = /^PROXY_(\d+)$/.exec(reason) ?? []
+  const failed = status ? `answered ${status} instead of connecting` : describeConnectionFailure(reason).words
+  const what = `The proxy ${origin} (${variable}) ${failed} (${requestOf(asked)} of ${hostOf(asked)}, ${reason})`
+  const hint =
+    status === '407'
+      ? `Give user and password of the proxy in ${variable}, as in http://user:password@proxy.example.com:3128; nothing was sent.`
+      : `Check the address in ${variable}; NO_PROXY lists hosts that are reached without the proxy. Nothing was sent.`
+  return fault('API_UNAVAILABLE', asked, { what, hint, facts })
 }
 
 /** Returns the error of a timeout while connecting or while waiting for the response. */
@@ -96,7 +124,7 @@ function late(asked: RequestContext, { reason, unsent }: Breakdown): VendorError
   const within = `within ${durationText(asked.timeoutMs)}`
   if (!unsent)
     return fault('API_TIMEOUT', asked, { words: `was not answered ${within} (\`timeout\`)`, facts: { reason } })
-  const what = `${hostOf(asked)} did not accept a connection ${within} (${requestOf(asked)})`
+  const what = `${hostOf(asked)} did not accept a connection ${within}${through(asked)} (${requestOf(asked)})`
   const hint = "Check host and port of `apiUrl`, and this machine's network and firewall; nothing was sent."
   return fault('API_TIMEOUT', asked, { what, hint: withAddress(hint, asked), facts: { reason, unsent: true } })
 }
@@ -118,7 +146,7 @@ export function broken(asked: RequestContext, exchange: Exchange, { cause, reaso
     timeout: `was not answered completely within ${durationText(asked.timeoutMs)} (\`timeout\`; ${got} received)`,
     network: `was cut off after ${got} (${reason})`,
     'too-large': `was answered with ${reason}`,
-    encoded: 'was answered with a compressed body, although none was requested',
+    encoded: `was answered with a body that cannot be decoded (Content-Encoding: ${clean(exchange.contentEncoding ?? '', asked.tokens)})`,
   }[cause]
   const code = cause === 'too-large' || cause === 'encoded' ? 'API_PROTOCOL' : codeOf(cause, 'API_NOT_JSON')
   return fault(code, asked, { words, exchange, facts: { reason } })
@@ -303,6 +331,6 @@ function describeConnectionFailure(reason: string): ConnectionFailure {
   if (known) return known
   if (/CERT|ISSUER|SIGNATURE/.test(reason)) return certificate
   if (reason.startsWith('ERR_SSL_') || reason.startsWith('ERR_TLS_')) return noTls
-  if (reason.startsWith('HPE_')) return noHttp
+  if (reason.startsWith('HPE_') || reason === 'HTTPParserError') return noHttp
   return { words: 'could not be reached', hint: 'If `apiUrl` has never worked, check it; otherwise try again later.' }
 }

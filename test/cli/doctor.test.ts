@@ -13,6 +13,7 @@ import { openLanding } from '../../src/landing/folder-landing.ts'
 import { writeDrainFailure } from '../../src/spool/drain-failure.ts'
 import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
 import { landedFile } from '../landing/landed-file.ts'
+import { freePort } from '../ports.ts'
 import { ENTRY, newTarget, SETTINGS } from '../publish/published.ts'
 import { scene, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
@@ -168,6 +169,20 @@ describe('doctor on access to the vendor', () => {
       cutting: expect.stringMatching(/closed the connection before it answered/),
       silent: expect.stringMatching(/was not answered within 1s \(`timeout`\)/),
     })
+  })
+
+  it('names the proxy of the environment that cannot be reached, or is none, without its password', async () => {
+    const { CONVOHOUSE_CONFIG: _, ...env } = (await synced()).env
+    const vendor = { ...env, CONVOHOUSE_API_URL: 'https://vendor.example.com' }
+    for (const [proxy, words] of [
+      [`http://me:canary@127.0.0.1:${await freePort()}`, /^The proxy http:\/\/127\.\S+ \(HTTPS_PROXY\) refused/],
+      ['socks5://me:canary@127.0.0.1', /^The variable HTTPS_PROXY does not contain/],
+    ] as const) {
+      const found = await doctor({ ...vendor, HTTPS_PROXY: proxy })
+      expect(found.of('api')).toMatchObject({ state: 'fail', found: expect.stringMatching(words) })
+      expect(found.text).not.toContain('canary')
+      expect((await doctor({ ...env, HTTP_PROXY: proxy })).of('api')).toMatchObject({ state: 'ok' })
+    }
   })
 
   it("says that the clock is ahead of the vendor's, and how that affects windows", async () => {

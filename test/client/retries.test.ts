@@ -87,7 +87,6 @@ describe('an answer that arrived completely and cannot be read', () => {
 
 describe('an answer that no retry would change', () => {
   it.each([
-    ['compressed without being asked', script.gzipped(PAGE)],
     ['larger than any page', script.bytes('x'.repeat(5_000), 'application/json')],
     ['a redirect', (response => response.writeHead(302, { location: '/login' }).end()) as script.ScriptedAnswer],
     ['not as documented', json({ success: true, data: 'none' })],

@@ -3,7 +3,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { gzipSync } from 'node:zlib'
 
 export type ScriptedAnswer = (response: ServerResponse) => void
 
@@ -80,11 +79,6 @@ export const later =
   (ms: number, answer: ScriptedAnswer): ScriptedAnswer =>
   response =>
     void setTimeout(() => answer(response), ms)
-
-export const gzipped =
-  (value: unknown): ScriptedAnswer =>
-  response =>
-    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(JSON.stringify(value)))
 
 export const PAGE = {
   success: true,

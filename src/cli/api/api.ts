@@ -145,8 +145,8 @@ async function request(
   given: Arguments,
   { workspace, signal }: { workspace: WorkspaceConfig; signal: AbortSignal },
 ): Promise<unknown> {
-  const { apiUrl, timeoutMs } = workspace
-  const api = createApiClient({ apiUrl, token: workspace.readToken(), timeoutMs, connections: 1 })
+  const { apiUrl, timeoutMs, readToken, readProxy } = workspace
+  const api = createApiClient({ apiUrl, token: readToken(), proxy: readProxy(), timeoutMs, connections: 1 })
   try {
     return await (api[name as keyof ApiClient] as unknown as Method)(given, { signal })
   } finally {

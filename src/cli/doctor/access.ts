@@ -35,15 +35,17 @@ export const api = eachWorkspace(async (workspace, { offline, serverTimes }) => 
   const timeoutMs = Math.min(workspace.timeoutMs, TIMEOUT_MS)
   const sentAtMs = Date.now()
   try {
+    const proxy = workspace.readProxy()
     const client = createVendorClient({
-      ...{ apiUrl, token: workspace.readToken(), timeoutMs, maxAttempts: 1, connections: 1 },
+      ...{ apiUrl, token: workspace.readToken(), proxy, timeoutMs, maxAttempts: 1, connections: 1 },
     })
     const asked = client.resource({ resource: AGENTS, workspaceId: id, limit: 1 })
     const { receipt, envelope } = await asked.finally(client.close)
     serverTimes.set(id, receipt)
     const agents = envelope?.total ?? envelope?.records.length ?? 0
     const took = count(receipt.receivedAtMs - receipt.sentAtMs)
-    const found = `${new URL(apiUrl).origin} answers (${took} ms) and accepts the token; ${counted(agents, 'agent')}`
+    const through = proxy ? ` through the proxy ${proxy.origin} (${proxy.variable})` : ''
+    const found = `${new URL(apiUrl).origin} answers${through} (${took} ms) and accepts the token; ${counted(agents, 'agent')}`
     if (agents > 0) return ok(found)
     return warn(found, 'Check the workspace id. If it is correct, there is nothing to export yet.')
   } catch (error) {

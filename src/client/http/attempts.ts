@@ -113,7 +113,8 @@ const codeOf = (error: unknown): ErrorCode => (error instanceof ConvohouseError 
  */
 function isRetryable(error: unknown): error is ConvohouseError {
   if (!isCode(error, 'API_UNAVAILABLE', 'API_TIMEOUT', 'API_NOT_JSON')) return false
-  const isComplete = error.facts.status === 200 && error.facts.reason === undefined
+  const status = Number(error.facts.status)
+  const isComplete = status >= 200 && status <= 299 && error.facts.reason === undefined
   return !isComplete && retryAfterOf(error) <= LONGEST_RETRY_AFTER_MS
 }
 

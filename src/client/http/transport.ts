@@ -1,17 +1,29 @@
 // Sends one request and collects the response. Never retries, never follows a redirect (which would receive the token),
-// and requests no compression, so that a page lands unchanged.
+// and requests no compression; a response that is compressed all the same is decoded.
 
-import { DecoratorHandler, type Dispatcher, Pool } from 'undici'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { decodeBody } from '../../files/content-encoding.ts'
 import type { Target } from '../address.ts'
 import { type Exchange, readRetryAfter, readServerDate } from '../exchange.ts'
+import {
+  ConnectError,
+  type ConnectionOptions,
+  type Connections,
+  isForwarded,
+  openConnections,
+  reasonOf,
+} from './connections.ts'
 
 /** Reason why a response is missing or incomplete. */
 export interface Breakdown {
-  cause: Stop | 'network' | 'too-large' | 'encoded' | 'closed'
+  cause: Stop | 'network' | 'too-large' | 'encoded'
   /** Error code, such as ECONNRESET. Never a message: a library's text may quote the request. */
   reason: string
   /** True if nothing was sent, because the connection failed (refused, unknown host, TLS) or timed out. */
   unsent?: boolean
+  /** True if the proxy failed, and not the host behind it. */
+  isOfProxy?: boolean
 }
 
 export type Sent = { sentAtMs: number; receivedAtMs: number } & (
@@ -19,11 +31,9 @@ export type Sent = { sentAtMs: number; receivedAtMs: number } & (
   | { exchange: null; breakdown: Breakdown }
 )
 
-interface TransportOptions {
-  origin: string
-  /** Timeout for the headers (including connecting), and again for the body. */
+interface TransportOptions extends ConnectionOptions {
+  /** Timeout from connecting to the last byte. */
   timeoutMs: number
-  connections: number
   /** A larger body is abandoned, which limits memory. No page is nearly as large. */
   maxBodyBytes: number
   now: () => number
@@ -35,171 +45,154 @@ export interface Transport {
 }
 
 export function createTransport(options: TransportOptions): Transport {
-  const pool = new Pool(options.origin, {
-    connections: options.connections,
-    pipelining: 1,
-    // Disabled, because undici's timeouts are coarse and only measure silence; the phase timer replaces them.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: options.timeoutMs },
-  }).compose(trackSent)
+  const connections = openConnections(options)
+  const running = new Set<Promise<Sent>>()
   let closed: Promise<void> | undefined
   const fixedHeaders = { 'accept-encoding': 'identity', 'user-agent': 'convohouse' }
   return {
     async send(target, { accept, token, signal }) {
-      const phases = startPhases(options.timeoutMs, signal)
+      const { method, sent: path, body = null } = target
+      const authorization = `Bearer ${token}`
+      const type = body !== null && { 'content-type': 'application/json' }
+      const headers = { authorization, ...fixedHeaders, accept, ...type }
+      const limit = startLimit(options.timeoutMs, signal)
+      if (closed) limit.stop('closed')
+      const request = { origin: options.origin, method, path, body, headers }
+      const sending = exchangeOnce({ connections, request, signal: limit.signal, options })
+      running.add(sending)
       try {
-        const { method, sent: path, body = null } = target
-        const authorization = `Bearer ${token}`
-        const type = body !== null && { 'content-type': 'application/json' }
-        const headers = { authorization, ...fixedHeaders, accept, ...type }
-        const request = { method, path, body, headers, signal: phases.signal }
-        return await exchangeOnce({ pool, request, phases, options })
+        return await sending
       } finally {
-        phases.release()
+        limit.release()
+        running.delete(sending)
       }
     },
     close() {
-      // undici rejects a second close().
-      closed ??= pool.close()
+      closed ??= Promise.allSettled(running).then(() => connections.destroy())
       return closed
     },
   }
 }
 
-/** `sent`: the request was given an established connection, so it may have reached the vendor. */
-interface Note {
-  sent: boolean
-}
-
-/** undici's types omit the methods that DecoratorHandler forwards. */
-const PassThroughHandler = DecoratorHandler as unknown as new (
-  handler: Dispatcher.DispatchHandler,
-) => { onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void }
-
-class SentTracker extends PassThroughHandler {
-  private readonly note: Note
-
-  constructor(handler: Dispatcher.DispatchHandler, note: Note) {
-    super(handler)
-    this.note = note
-  }
-
-  override onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
-    super.onRequestStart(controller, context)
-    if (!controller.aborted) this.note.sent = true
-  }
-}
-
-const trackSent: Dispatcher.DispatcherComposeInterceptor = dispatch => (options, handler) =>
-  dispatch(options, new SentTracker(handler, (options as unknown as { opaque: Note }).opaque))
-
 interface Attempt {
-  pool: Dispatcher
-  request: Dispatcher.RequestOptions
-  phases: PhaseTimer
+  connections: Connections
+  request: Dispatcher.DispatchOptions
+  /** Aborted with a `Stop` as its reason. */
+  signal: AbortSignal
   options: TransportOptions
 }
 
-async function exchangeOnce({ pool, request, phases, options }: Attempt): Promise<Sent> {
+async function exchangeOnce(attempt: Attempt): Promise<Sent> {
+  const { options } = attempt
   const sentAtMs = options.now()
-  const note: Note = { sent: false }
-  let answer: Dispatcher.ResponseData<unknown>
-  try {
-    answer = await pool.request({ ...request, opaque: note })
-  } catch (error) {
-    const breakdown = { ...explain(error, phases), unsent: !note.sent }
-    return { sentAtMs, receivedAtMs: options.now(), exchange: null, breakdown }
-  }
-  phases.next()
-  const { body, breakdown } = await collect(answer, phases, options.maxBodyBytes)
+  let received = await receive(attempt)
+  while (received.isStale) received = await receive(attempt)
   const receivedAtMs = options.now()
-  const header = (name: string) => [answer.headers[name]].flat()[0]
+  const { status, headers, breakdown } = received
+  if (status === null) return { sentAtMs, receivedAtMs, exchange: null, breakdown: breakdown! }
+  if (status === 407 && isForwarded(options))
+    return { sentAtMs, receivedAtMs, exchange: null, breakdown: REFUSED_BY_PROXY }
+  const header = (name: string) => [headers[name]].flat()[0]
   const serverDateMs = readServerDate(header('date'))
+  const codings = [headers['content-encoding']].flat().join()
+  const { body, encoding, isTooLarge } = await decodeBody(received.body, codings, options.maxBodyBytes)
   const exchange: Exchange = {
-    status: answer.statusCode,
+    status,
     body,
     contentType: header('content-type') ?? null,
-    contentEncoding: header('content-encoding') ?? null,
+    contentEncoding: encoding,
     serverDateMs,
     retryAfterMs: readRetryAfter(header('retry-after'), serverDateMs ?? receivedAtMs),
     sentAtMs,
     receivedAtMs,
   }
-  return { sentAtMs, receivedAtMs, exchange, breakdown: breakdown ?? encodingOf(exchange.contentEncoding) }
+  const undecoded = isTooLarge ? tooLarge(options) : encoding === null ? null : ENCODED
+  return { sentAtMs, receivedAtMs, exchange, breakdown: breakdown ?? undecoded }
 }
 
-async function collect(answer: Dispatcher.ResponseData<unknown>, phases: PhaseTimer, maxBytes: number) {
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    for await (const chunk of answer.body) {
-      chunks.push(chunk)
-      size += chunk.length
-      if (size > maxBytes) return { body: Buffer.concat(chunks), breakdown: tooLarge(maxBytes) }
+const REFUSED_BY_PROXY: Breakdown = { cause: 'network', reason: 'PROXY_407', unsent: true, isOfProxy: true }
+const ENCODED: Breakdown = { cause: 'encoded', reason: 'content-encoding' }
+const tooLarge = ({ maxBodyBytes }: TransportOptions): Breakdown => ({
+  cause: 'too-large',
+  reason: `more than ${maxBodyBytes} bytes`,
+})
+
+interface Received {
+  /** Null if no status arrived. */
+  status: number | null
+  headers: IncomingHttpHeaders
+  body: Buffer
+  breakdown: Breakdown | null
+  /** True if an idle connection turned out to be closed before the request was written to it: it can be sent again. */
+  isStale: boolean
+}
+
+function receive({ connections, request, signal, options }: Attempt): Promise<Received> {
+  return new Promise(resolve => {
+    const chunks: Buffer[] = []
+    let size = 0
+    let [status, headers]: [Received['status'], IncomingHttpHeaders] = [null, {}]
+    /** Set when the request is given an established connection: from then on, it may have reached the vendor. */
+    let sending: Dispatcher.DispatchController | undefined
+    const end = (failure: Breakdown | null, isStale = false) => {
+      signal.removeEventListener('abort', onStop)
+      const breakdown = failure && { ...failure, unsent: sending === undefined }
+      resolve({ status, headers, body: Buffer.concat(chunks), breakdown, isStale })
+      if (failure) sending?.abort(new Error(failure.reason))
     }
-    return { body: Buffer.concat(chunks), breakdown: null }
-  } catch (error) {
-    return { body: Buffer.concat(chunks), breakdown: explain(error, phases) }
-  }
+    const onStop = () => end({ cause: signal.reason, reason: signal.reason })
+    if (signal.aborted) return onStop()
+    signal.addEventListener('abort', onStop)
+    connections.dispatch(request, {
+      onRequestStart(controller) {
+        if (signal.aborted) controller.abort(new Error('stopped'))
+        else sending = controller
+      },
+      onResponseStart: (_, ...answer) => {
+        ;[status, headers] = answer
+      },
+      onResponseData(_, chunk) {
+        chunks.push(chunk)
+        size += chunk.length
+        if (size > options.maxBodyBytes) end(tooLarge(options))
+      },
+      onResponseEnd: () => end(null),
+      onResponseError(_, error) {
+        const isIdle = sending === undefined && !(error instanceof ConnectError)
+        const failure = explain(error)
+        end(failure, isIdle && CLOSED.has(failure.reason))
+      },
+    })
+  })
 }
 
-const tooLarge = (maxBytes: number): Breakdown => ({ cause: 'too-large', reason: `more than ${maxBytes} bytes` })
+/** Codes of a connection that the other side has closed. */
+const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET'])
+const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'TimeoutError'])
 
-function encodingOf(header: string | null): Breakdown | null {
-  if (header === null || /^\s*(identity)?\s*$/i.test(header)) return null
-  return { cause: 'encoded', reason: 'content-encoding' }
+function explain(error: Error): Breakdown {
+  const reason = reasonOf(error)
+  const isOfProxy = error instanceof ConnectError && error.isOfProxy
+  return { cause: TIMEOUTS.has(reason) ? 'timeout' : 'network', reason, ...(isOfProxy && { isOfProxy }) }
 }
 
-/** undici's codes for a client that was closed during the request. */
-const CLOSED = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
-
-function explain(error: unknown, phases: PhaseTimer): Breakdown {
-  if (phases.stopped) return { cause: phases.stopped, reason: phases.stopped }
-  const { code, name } = error as { code?: unknown; name?: unknown }
-  const reason = String(code ?? name)
-  if (CLOSED.has(reason)) return { cause: 'closed', reason }
-  return { cause: reason === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network', reason }
-}
-
-type Stop = 'aborted' | 'timeout'
+type Stop = 'aborted' | 'timeout' | 'closed'
 
 /**
- * A signal that aborts a request when its caller's signal fires, or when a phase (headers, then body) takes too long. The
- * timer measures the complete phase and not the silence between bytes, so that a trickling response is aborted, too.
+ * Limits a request to a time and to its caller's signal. The timer covers everything from connecting to the last byte, and
+ * not the silence between bytes, so that a trickling response is stopped, too.
  */
-interface PhaseTimer {
-  readonly signal: AbortSignal
-  /** Reason why the signal fired; null until it has. */
-  readonly stopped: Stop | null
-  /** Starts the next phase with the full timeout. */
-  next(): void
-  /** Clears the timer and detaches from the caller's signal. */
-  release(): void
-}
-
-/** Starts the first phase. */
-function startPhases(phaseMs: number, caller?: AbortSignal): PhaseTimer {
+function startLimit(ms: number, caller?: AbortSignal) {
   const controller = new AbortController()
-  let stopped: Stop | null = null
-  const stop = (why: Stop) => {
-    stopped ??= why
-    controller.abort()
-  }
+  const stop = (why: Stop) => controller.abort(why)
   const onAbort = () => stop('aborted')
-  const startTimer = () => setTimeout(stop, phaseMs, 'timeout')
-  let timer = startTimer()
+  const timer = setTimeout(stop, ms, 'timeout')
   if (caller?.aborted) onAbort()
   else caller?.addEventListener('abort', onAbort, { once: true })
   return {
     signal: controller.signal,
-    get stopped() {
-      return stopped
-    },
-    next() {
-      clearTimeout(timer)
-      timer = startTimer()
-    },
+    stop,
+    /** Clears the timer and detaches from the caller's signal. */
     release() {
       clearTimeout(timer)
       caller?.removeEventListener('abort', onAbort)

@@ -1,5 +1,6 @@
 // Masks the API token if the vendor, or a proxy in front of it, echoes the request (ADR 11). The token is masked wherever it appears
 // plain, escaped for URLs, JSON or HTML, in base64 or in hex. A failed answer that contains it in another encoding is not kept.
+import { isBinary } from '../../files/content-encoding.ts'
 import { base64Of, writtenForms } from './redaction.ts'
 import { MASK } from './secret-values.ts'
 
@@ -75,7 +76,7 @@ export function pageWithoutToken(body: Buffer, tokens: readonly string[]): { byt
 export const textWithoutToken = (text: string, tokens: readonly string[]): string => masked(text, tokens) ?? MASK
 
 /**
- * Masks the tokens in an unusable response. `encoding`: the response's `Content-Encoding`. A response that cannot be searched,
+ * Masks the tokens in an unusable response. `encoding`: the coding that is left in it. A response that cannot be searched,
  * because it is compressed or binary, or contains a token in an unusual encoding, is replaced by a line that says so.
  */
 export function failedWithoutToken(
@@ -83,16 +84,12 @@ export function failedWithoutToken(
   { tokens, encoding }: { tokens: readonly string[]; encoding: string | null },
 ): Buffer {
   const text = body.toString('latin1')
-  const isText = /^(?:identity)?$/i.test(encoding?.trim() ?? '') && !BINARY.test(text)
+  const isText = /^(?:identity)?$/i.test(encoding?.trim() ?? '') && !isBinary(body)
   const kept = isText ? masked(text, tokens) : null
   if (kept === null)
     return Buffer.from(`[${body.length} bytes that cannot be searched for the API token are not kept]\n`)
   return kept === text ? body : Buffer.from(kept, 'latin1')
 }
-
-/** Matches control characters that no text contains. UTF-16 contains NULs. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they tell binary data from text.
-const BINARY = /[\x01-\x08\x0e-\x1a\x1c-\x1f]/
 
 /** A shorter beginning of a token at the end of a text is no secret. */
 const MIN_PREFIX_CHARS = 4

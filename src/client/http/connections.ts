@@ -1,0 +1,94 @@
+// Connections to the vendor, directly or through a proxy.
+
+import { buildConnector, type Dispatcher, Pool } from 'undici'
+import type { HttpProxy } from '../../core/proxy.ts'
+import { withoutInterim } from './interim-answers.ts'
+
+export interface ConnectionOptions {
+  origin: string
+  proxy: HttpProxy | null
+  /** Timeout for connecting. */
+  timeoutMs: number
+  connections: number
+}
+
+/** A failure to connect: nothing was sent. It has no `code`, since at some of its own codes undici connects again without end. */
+export class ConnectError extends Error {
+  readonly reason: string
+  /** True if the proxy failed, and not the host behind it. */
+  readonly isOfProxy: boolean
+
+  constructor(reason: string, isOfProxy: boolean) {
+    super(reason)
+    this.reason = reason
+    this.isOfProxy = isOfProxy
+  }
+}
+
+/** Returns the code of an error, such as ECONNRESET. */
+export const reasonOf = (error: Error & { code?: unknown }): string =>
+  error instanceof ConnectError ? error.reason : String(error.code ?? error.name)
+
+/** Vendors and proxies send long cookies and policies. undici accepts 16 KB by default. */
+export const MAX_HEADER_BYTES = 1024 * 1024
+
+/** True if the proxy itself gets the requests, and not a tunnel to the vendor: many proxies tunnel only to port 443. */
+export const isForwarded = ({ origin, proxy }: Pick<ConnectionOptions, 'origin' | 'proxy'>): boolean =>
+  proxy !== null && origin.startsWith('http:')
+
+export interface Connections {
+  dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void
+  destroy(): Promise<void>
+}
+
+export function openConnections(options: ConnectionOptions): Connections {
+  const { origin, proxy, timeoutMs, connections } = options
+  const connector = buildConnector({ timeout: timeoutMs })
+  const pool = (to: string, connect = connector, isOfProxy = false) =>
+    new Pool(to, {
+      ...{ connections, pipelining: 1, maxHeaderSize: MAX_HEADER_BYTES, connect: checked(connect, isOfProxy) },
+      // Disabled, because undici's timeouts are coarse and only measure silence; the transport's timer replaces them.
+      ...{ headersTimeout: 0, bodyTimeout: 0 },
+    })
+  if (proxy === null) return pool(origin)
+  const toProxy = pool(proxy.origin, connector, true)
+  const basic = proxy.credentials && Buffer.from(proxy.credentials).toString('base64')
+  const credentials = basic === null ? {} : { 'proxy-authorization': `Basic ${basic}` }
+  const { host } = new URL(origin)
+  if (isForwarded(options))
+    return {
+      dispatch: (request, handler) =>
+        toProxy.dispatch({ ...request, ...absolute(request, { host, ...credentials }) }, handler),
+      destroy: () => toProxy.destroy(),
+    }
+  // undici's ProxyAgent does the same, but hides the proxy's status.
+  const tunnels = pool(origin, (to, callback) => {
+    const path = to.port ? host : `${host}:443`
+    const headers = { host: path, ...credentials }
+    toProxy.connect({ path, headers, signal: AbortSignal.timeout(timeoutMs) }).then(
+      ({ statusCode, socket }) => {
+        if (statusCode >= 200 && statusCode <= 299) return connector({ ...to, httpSocket: socket as never }, callback)
+        socket.on('error', () => {}).destroy()
+        callback(new ConnectError(`PROXY_${statusCode}`, true), null)
+      },
+      error => callback(new ConnectError(reasonOf(error), true), null),
+    )
+  })
+  return {
+    dispatch: (request, handler) => tunnels.dispatch(request, handler),
+    destroy: async () => void (await Promise.all([tunnels.destroy(), toProxy.destroy()])),
+  }
+}
+
+const absolute = ({ origin, path, headers }: Dispatcher.DispatchOptions, more: Record<string, string>) => ({
+  path: `${origin}${path}`,
+  headers: { ...(headers as Record<string, string>), ...more },
+})
+
+function checked(connect: buildConnector.connector, isOfProxy: boolean): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (error, socket) => {
+      if (socket) callback(null, withoutInterim(socket))
+      else callback(error instanceof ConnectError ? error : new ConnectError(reasonOf(error!), isOfProxy), null)
+    })
+}
