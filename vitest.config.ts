@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { needsTemporal } from './test/temporal-command.ts'
 
@@ -13,14 +13,11 @@ const FAST = ['test/*.test.ts', 'test/{catalog,config,core,files,json,landing,re
  * processes, since loading the modules of a file takes half a second.
  */
 const ALONE = [
-  'test/{deploy,histories}/**/*.test.ts',
+  'test/histories/**/*.test.ts',
   'test/run/temporal/{dev-server,runtime}.test.ts',
   'test/warehouse/query/socket.test.ts',
   'test/own-files.test.ts',
 ]
-
-/** Tests of spawned commands and of workers, which share the processes that have loaded Temporal's native runtime. */
-const COMMANDS = ['test/contract/**/*.test.ts', 'test/deploy/**/*.test.ts', 'test/faults/**/!(clock|lease-log).test.ts']
 
 /** `npm run test:deep`: the files whose rounds or cases depend on the tier (`test/tier.ts`). */
 const deepFiles = (): string[] =>
@@ -35,13 +32,27 @@ const waits = ({ moduleId, project }: TestSpecification): boolean => {
 }
 
 /** A shared process ends where the next file belongs to another project, so each project's files run in one go. */
-const PROJECTS = ['deep', 'alone', 'commands', 'together', 'fast']
+const PROJECTS = ['deep', 'alone', 'together', 'fast']
 
-/** Within a project as vitest does: the longest first, as the run before took them, or else the largest. */
+/**
+ * The longest files and folders of a project begin first, since one that begins last runs alone on one core. On a fresh checkout
+ * vitest knows no durations and would go by size.
+ */
+const LONG = `
+  contract/workers contract/owner contract/sync-command contract/publishing contract/up contract/
+  faults/disk faults/warehouse faults/second-process faults/kills
+  publish/targets workflows/refresh-by-events run/replay run/expiry warehouse/marts/refresh cli/demo
+  cli/publish steps/ run/ workflows/ cli/sync publish/ cli/`.match(/\S+/g)!
+
+/** By project, and within it as `LONG` says, then as vitest does: the longest of the run before first. */
 class ByProject extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const turn = (file: TestSpecification) => (waits(file) ? PROJECTS.length : 0) + PROJECTS.indexOf(file.project.name)
-    return (await super.sort(files)).sort((a, b) => turn(a) - turn(b))
+    const length = ({ moduleId }: TestSpecification) => {
+      const index = LONG.findIndex(name => relative('test', moduleId).startsWith(name))
+      return index < 0 ? LONG.length : index
+    }
+    return (await super.sort(files)).sort((a, b) => turn(a) - turn(b) || length(a) - length(b))
   }
 }
 
@@ -60,20 +71,13 @@ const BUILT = {
 /** These end tests that hang. Under load a test may take ten times as long as on an idle machine, and must not fail for it. */
 const TIMEOUTS = { testTimeout: 600_000, hookTimeout: 300_000 }
 
-const usual = [
-  { ...BUILT, test: { name: 'alone', include: ALONE, exclude: COMMANDS, ...TIMEOUTS } },
-  { ...BUILT, test: { name: 'commands', include: COMMANDS, isolate: false, ...TIMEOUTS } },
-  {
-    test: {
-      name: 'together',
-      include: ['test/**/*.test.ts'],
-      exclude: [...FAST, ...ALONE, ...COMMANDS],
-      isolate: false,
-      ...TIMEOUTS,
-    },
-  },
-  { test: { name: 'fast', include: FAST, exclude: ALONE, isolate: false, ...TIMEOUTS } },
+const usual = (): TestProjectConfiguration[] => [
+  { ...BUILT, test: { name: 'alone', include: ALONE, ...TIMEOUTS } },
+  // One project, since each transforms all modules for itself.
+  { ...BUILT, test: { name: 'together', include: ['test/**/*.test.ts'], exclude: ALONE, isolate: false, ...TIMEOUTS } },
 ]
+
+const fast = () => [{ test: { name: 'fast', include: FAST, exclude: ALONE, isolate: false, ...TIMEOUTS } }]
 
 const deep = () => [{ ...BUILT, test: { name: 'deep', include: deepFiles(), env: { TEST_TIER: 'deep' }, ...TIMEOUTS } }]
 
@@ -83,6 +87,6 @@ export default defineConfig(({ mode }) => ({
     // For two cores: many tests wait for processes, servers and deadlines. With four workers, a quarter of both cores was idle.
     maxWorkers: 6,
     sequence: { sequencer: ByProject },
-    projects: mode === 'deep' ? deep() : usual,
+    projects: mode === 'deep' ? deep() : mode === 'fast' ? fast() : usual(),
   },
 }))
