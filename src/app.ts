@@ -16,6 +16,7 @@ import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import type { QueryObserver, Questions } from './warehouse/query/http/handler.ts'
 import { serveQueries } from './warehouse/query/http/socket-server.ts'
 import { endKilledRuns } from './warehouse/runs.ts'
+import { watchStatementsOf } from './warehouse/statements/watchdog.ts'
 import { removeStaleCopies } from './warehouse/temporary-files.ts'
 
 type Release = () => Promise<unknown> | unknown
@@ -72,6 +73,7 @@ export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<
     const begunMs = Date.now()
     const stores = openStores(home)
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
+    watchStatementsOf({ home, memoryLimit })
     await removeStaleCopies(home, begunMs)
     // Disk errors are ignored here, because the caller meets and reports them again.
     for (const { workspaceId, record } of await endKilledRuns(warehouse.writer))

@@ -17,7 +17,8 @@ function commandName(program: Command, args: readonly string[]): string {
   return named ? `convohouse ${named.name()}` : 'convohouse'
 }
 
-function printError(error: unknown, args: readonly string[]): void {
+/** Prints an error, and sets `process.exitCode`. */
+export function printError(error: unknown, args: readonly string[]): void {
   if (args.includes('--json')) log(JSON.stringify({ at: timestamp(), ...errorJson(error) }))
   else log(...errorLines(error, styleOf(process.stderr)))
   process.exitCode = exitCodeOf(error)

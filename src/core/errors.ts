@@ -57,6 +57,8 @@ export const ERRORS = {
   SQL_INVALID: define('input', 'DuckDB could not run the SQL'),
   SQL_REFUSED: define('input', 'The SQL is not one read-only SELECT'),
   QUERY_TIMEOUT: define('input', 'The SQL ran longer than its timeout'),
+  QUERY_MEMORY: define('input', 'The SQL took the process far above its memory limit'),
+  QUERY_HELD: define('input', 'The same SQL has ended a process before, and is held'),
   TOO_MANY_QUERIES: define('transient', 'Too many queries are already running or waiting'),
 
   MODEL_INVALID: define('input', 'A file or the folder of models cannot be used'),

@@ -190,8 +190,8 @@ export function refusedFromTheStart(): (ended: SyncReport | ConvohouseError) => 
 /**
  * Watch mode: syncs every `everyMs`, from start to start, until a signal. Calls `each` after every round with its report, or
  * with the error if the vendor did not answer or refused access. If a round is still reading history when the next one is
- * due, it leaves the rest to it, so that new conversations arrive on time. Watch mode ends by itself only after failures
- * that waiting does not resolve: configuration, a full disk, and access that was refused from the start.
+ * due, it leaves the rest to it, so that new conversations arrive on time. Watch mode ends by itself only if its first
+ * round meets what waiting rarely resolves: configuration, a data folder that cannot be written, refused access.
  */
 export async function watch(
   options: EmbeddedOptions & {
@@ -202,16 +202,21 @@ export async function watch(
   const { clock = systemClock, signal, stopping } = options
   const isStopped = () => signal.aborted || stopping?.aborted === true
   const isRefused = refusedFromTheStart()
+  let worked = false
   for (;;) {
     const begunMs = clock.now()
     let failure: unknown = null
     const report = await syncOnce({ ...options, givesWayAfterMs: options.everyMs }).catch(error => {
-      const mayPass = error instanceof ConvohouseError && isRefusal(error) && !isRefused(error)
+      const mayPass =
+        error instanceof ConvohouseError &&
+        ((isRefusal(error) && !isRefused(error)) || (worked && error.kind === 'storage'))
       if (!isUnanswered(error) && !mayPass) throw error
       failure = error
       return null
     })
-    const isOver = report && (isRefused(report) || report.failures.some(({ kind }) => kind === 'storage'))
+    const isFull = report?.failures.some(({ kind }) => kind === 'storage') ?? false
+    const isOver = report && (isRefused(report) || (isFull && !worked))
+    worked ||= report !== null && !isFull
     if (isStopped() || isOver) return report
     const nextMs = Math.max(clock.now(), begunMs + options.everyMs)
     options.each(report, nextMs, failure)

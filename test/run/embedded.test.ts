@@ -1,5 +1,6 @@
 // Plans, syncs and watch mode with the embedded host.
 import { getEventListeners } from 'node:events'
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -81,19 +82,21 @@ describe('a plan', () => {
 })
 
 describe('watch mode', () => {
-  it('starts a sync in each interval; waits and says why if the vendor refuses or does not answer after it has accepted a request', async () => {
+  it('starts a sync in each interval; waits and says why if the data folder cannot be written, or the vendor refuses or does not answer, after a first sync', async () => {
     const missing = () => {
       throw new ConvohouseError('TOKEN_MISSING', { what: 'The file is empty.' })
     }
-    const ROUNDS: { paid?: false; readToken?: () => string; closed?: true }[] = [
+    const ROUNDS: { paid?: false; readToken?: () => string; closed?: true; unwritable?: true }[] = [
       ...[{}, { paid: false } as const, { readToken: () => 'a-token-that-was-revoked' }],
-      ...[{ readToken: missing }, {}, { closed: true } as const],
+      ...[{ readToken: missing }, { unwritable: true } as const, {}, { closed: true } as const],
     ]
     let readToken = () => TOKEN
     const simulated = await simulatedApp({
       sandbox: { conversations: 20, arrivalsPerDay: 500 },
       settings: { readToken: () => readToken() },
     })
+    const landing = join(simulated.config.home, 'landing')
+    const away = `${landing}.away`
     const controller = new AbortController()
     const rounds: { outcome: string; nextMs: number; listeners: number; conversations: number }[] = []
     await watch({
@@ -111,16 +114,23 @@ describe('watch mode', () => {
         if (next === undefined) return controller.abort(new Error('enough'))
         simulated.sandbox.conditions.set({ paid: next.paid ?? true })
         readToken = next.readToken ?? (() => TOKEN)
+        if (existsSync(away)) {
+          rmSync(landing)
+          renameSync(away, landing)
+        } else if (next.unwritable) {
+          renameSync(landing, away)
+          writeFileSync(landing, 'a file in the place of the folder')
+        }
         if (next.closed) void simulated.sandbox.close()
       },
     })
     expect(rounds.map(({ outcome }) => outcome)).toEqual([
-      ...['done', 'API_FORBIDDEN', 'API_UNAUTHORIZED', 'TOKEN_MISSING', 'done', 'API_UNAVAILABLE'],
+      ...['done', 'API_FORBIDDEN', 'API_UNAUTHORIZED', 'TOKEN_MISSING', 'HOME_UNUSABLE', 'done', 'API_UNAVAILABLE'],
     ])
     // The retries of the last round end after the next one is due.
     for (const [index, round] of rounds.slice(1, -1).entries())
       expect(round.nextMs - rounds[index]!.nextMs).toBe(15 * MINUTE)
-    expect(rounds[4]!.conversations).toBeGreaterThan(0)
+    expect(rounds[5]!.conversations).toBeGreaterThan(0)
     expect(rounds.map(({ listeners }) => listeners)).toEqual(rounds.map(() => 0))
     expect(
       await simulated.rows(

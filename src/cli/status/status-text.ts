@@ -12,6 +12,7 @@ import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
 import type { WorkspaceStatus } from '../../reports/status.ts'
 import type { StoredResult } from '../../warehouse/checks/results.ts'
 import type { StoredModel } from '../../warehouse/models/stored-models.ts'
+import { type HeldStatement, limitText } from '../../warehouse/statements/held.ts'
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid, visible } from '../terminal/columns.ts'
 import { economyTexts, gapText, hintOf, quotaNotes, refusedText, unverifiedText } from '../terminal/notes.ts'
@@ -189,6 +190,14 @@ export const modelLines = (models: readonly StoredModel[], nowMs: number): strin
     const next = hint === null ? '' : `. ${visible(hint)}`
     return `  ${visible(name)}.sql ${modelText(model)}: ${withoutEnd(error)}, ${ago(Date.parse(triedAt), nowMs)}${next}`
   }),
+]
+
+/** Returns lines about statements that are refused: a query for an hour, a model or check until it or the limit changes. */
+export const heldLines = (held: readonly HeldStatement[], nowMs: number): string[] => [
+  'Held: each passed a limit, and its process had to be ended',
+  ...held.map(
+    one => `  ${one.kind} ${visible(one.name)}: passed ${limitText(one)}, ${ago(Date.parse(one.heldAt), nowMs)}`,
+  ),
 ]
 
 /** Returns the lines about one workspace. */

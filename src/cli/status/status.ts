@@ -11,11 +11,12 @@ import { type StoredResult, storedResults } from '../../warehouse/checks/results
 import { type StoredModel, wrongModels } from '../../warehouse/models/stored-models.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
+import { type HeldStatement, heldStatements } from '../../warehouse/statements/held.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { gridOnStdout } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
-import { checkLines, modelLines, refusedLines, targetLines, workspaceLines } from './status-text.ts'
+import { checkLines, heldLines, modelLines, refusedLines, targetLines, workspaceLines } from './status-text.ts'
 
 export const define = (command: Command): Command =>
   addWorkspaceFlag(addConfigFlag(command))
@@ -56,12 +57,14 @@ interface Shown {
   /** Models whose last build failed. */
   models: StoredModel[]
   targets: TargetStatus[]
+  /** Statements that ended a process, and are refused. */
+  held: HeldStatement[]
   size: number
   /** Null before the first sync. */
   landingId: string | null
 }
 
-function show({ statuses, refused, checks, models, targets, size, landingId }: Shown, storage: Storage): void {
+function show({ statuses, refused, checks, models, targets, held, size, landingId }: Shown, storage: Storage): void {
   const options = gridOnStdout()
   const nowMs = Date.now()
   print(
@@ -73,6 +76,7 @@ function show({ statuses, refused, checks, models, targets, size, landingId }: S
   if (refused.length > 0) print('', 'Webhooks of an unknown workspace', ...refusedLines(refused, nowMs))
   if (checks.length > 0) print('', ...checkLines(checks, nowMs))
   if (models.length > 0) print('', ...modelLines(models, nowMs))
+  if (held.length > 0) print('', ...heldLines(held, nowMs))
   for (const status of statuses) print('', ...workspaceLines(status, nowMs, options))
   for (const target of targets) print('', ...targetLines(target, nowMs, options.style))
 }
@@ -120,6 +124,7 @@ async function runStatus(flags: StatusFlags): Promise<void> {
   const size = await warehouseSize(warehouseFile(storage.home))
   const refused = await refusedStatus(storage.home, null, Date.now())
   const landingId = await openStores(storage.home).landing.id()
+  const held = heldStatements(storage.home)
   if (flags.json)
     printJson({
       home: storage.home,
@@ -130,6 +135,7 @@ async function runStatus(flags: StatusFlags): Promise<void> {
       models,
       workspaces,
       targets,
+      held: held.map(({ hash: _, ...statement }) => statement),
     })
-  else show({ ...shown, refused, checks, models, size, landingId }, storage)
+  else show({ ...shown, refused, checks, models, held, size, landingId }, storage)
 }

@@ -1,10 +1,11 @@
 // The signals that ask a process to end: Ctrl-C (SIGINT), `kill` (SIGTERM), and a closed terminal (SIGHUP). A long-running command ends in
-// steps. After the first signal it starts no new work and lets requests in flight land, for at most ten seconds. The second aborts them.
-// The third exits at once, which is as safe as a kill.
+// steps. After the first signal it starts no new work and lets requests in flight land, for at most six seconds. The second aborts them.
+// The third exits at once, which is as safe as a kill. Service managers kill after ten seconds, so it ends before that.
 //
-//   running ──1st──▶ stopping ──2nd, or 10 s──▶ aborted ──3rd──▶ exit 130
+//   running ──1st──▶ stopping ──2nd, or 6 s──▶ aborted ──3rd, or 9 s after the 1st──▶ exit 130
 import { EXIT_CODES } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
+import { exitNow } from './exit-now.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type EndingSignal = (typeof SIGNALS)[number]
@@ -58,17 +59,18 @@ export function listenInstead(signal: EndingSignal, listener: () => void): () =>
 export function endOnSignals(): void {
   for (const signal of SIGNALS) {
     process.on(signal, () => {
-      if (process.listenerCount(signal) === 1) process.exit(EXIT_CODES.interrupted)
+      if (process.listenerCount(signal) === 1) exitNow(EXIT_CODES.interrupted)
     })
   }
 }
 
-const GRACE_MS = 10 * SECOND
+const GRACE_MS = 6 * SECOND
+const END_WITHIN_MS = 9 * SECOND
 
 export interface Stop {
   /** Aborted at the first signal: no new work. */
   stopping: AbortSignal
-  /** Aborted at the second signal or after ten seconds: requests in flight are aborted. */
+  /** Aborted at the second signal or after six seconds: requests in flight are aborted. */
   aborted: AbortSignal
   /** Stops listening to the signals. */
   release(): void
@@ -89,13 +91,14 @@ export function stopOnSignals(onStopping: () => void = () => {}): Stop {
   const signals = endingSignals()
   const stopping = new AbortController()
   const aborted = new AbortController()
-  let timer: NodeJS.Timeout | undefined
+  let timers: NodeJS.Timeout[] = []
+  const end = () => exitNow(EXIT_CODES.interrupted)
   const abort = () => aborted.abort(new Error('stopped'))
   const step = () => {
-    if (aborted.signal.aborted) process.exit(EXIT_CODES.interrupted)
+    if (aborted.signal.aborted) end()
     if (stopping.signal.aborted) return abort()
     stopping.abort(new Error('stopped'))
-    timer = setTimeout(abort, GRACE_MS).unref()
+    timers = [setTimeout(abort, GRACE_MS).unref(), setTimeout(end, END_WITHIN_MS).unref()]
     onStopping()
   }
   const gone = () => {
@@ -107,7 +110,7 @@ export function stopOnSignals(onStopping: () => void = () => {}): Stop {
     stopping: stopping.signal,
     aborted: aborted.signal,
     release() {
-      clearTimeout(timer)
+      for (const timer of timers) clearTimeout(timer)
       for (const signal of signals) process.off(signal, step)
       process.stdout.off('error', gone)
     },

@@ -4,6 +4,7 @@ import { newDeferred } from '../../../workflows/deferred.ts'
 import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
 import { isInvalidated } from '../../warehouse/fault.ts'
+import { statementsRun } from '../../warehouse/statements/watchdog.ts'
 import {
   type ChildMessage,
   DATABASE_INVALIDATED,
@@ -49,6 +50,7 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
       send({ kind: 'holding' })
       let sent = ''
       setInterval(() => {
+        if (statementsRun()) send({ kind: 'alive' })
         const counts = [...app.spools].map(([id, spool]): [string, DrainCounts] => [id, spool.counts()])
         const now = JSON.stringify(counts)
         if (now !== sent) send({ kind: 'events', counts })

@@ -48,8 +48,10 @@ const LONGEST_PAUSE_MS = 30 * SECOND
 /** If the child lived longer than this, the backoff starts over. */
 const STABLE_MS = MINUTE
 /** Time limit after `stop` for landing and loading data in flight; then the child is killed, which is safe at any moment. */
-const END_WITHIN_MS = 45 * SECOND
+const END_WITHIN_MS = 8 * SECOND
 const QUERIES_SHOWN = 3
+/** A child that runs queries and has said nothing for this time converts or writes a value that is too large. */
+const SILENT_MS = MINUTE
 
 interface Exit {
   code: number | null
@@ -96,13 +98,18 @@ export function supervise(options: SupervisorOptions): Supervisor {
   function start(): void {
     const begunMs = performance.now()
     const queries = new Map<number, string>()
-    let holds = false
+    let [holds, heardMs] = [false, 0]
     const stdio = sharesTerminal ? ('inherit' as const) : ('pipe' as const)
     const started = fork(entry, args, { stdio: [sharesTerminal ? 'inherit' : 'ignore', stdio, stdio, 'ipc'] })
     child = started
     for (const stream of [started.stdout, started.stderr])
       if (stream) createInterface({ input: stream }).on('line', line => remark(line))
+    const listening = setInterval(() => {
+      if (queries.size > 0 && performance.now() - heardMs > SILENT_MS) started.kill('SIGKILL')
+    }, SECOND).unref()
     started.on('message', (message: ChildMessage) => {
+      heardMs = performance.now()
+      if (message.kind === 'alive') return
       if (message.kind === 'holding') {
         holds = hasHeld = true
         held.resolve(true)
@@ -117,6 +124,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
     })
     started.on('error', () => {})
     started.once('close', (code, signal) => {
+      clearInterval(listening)
       child = null
       metrics = null
       childEnded({ code, signal }, { holds, queries: [...queries.values()], livedMs: performance.now() - begunMs })

@@ -127,6 +127,7 @@ export async function runCheck(rows: Rows, check: Check): Promise<CheckResult> {
     return result({ outcome: 'failed', violations, examples })
   } catch (error) {
     if (isCode(error, 'QUERY_TIMEOUT')) return result({ outcome: 'timeout' })
+    if (isCode(error, 'QUERY_MEMORY', 'QUERY_HELD')) return result({ outcome: 'broken', error: error.message })
     if (isCode(error, 'SQL_INVALID', 'SQL_REFUSED')) return result({ outcome: 'broken', error: reasonOf(error) })
     throw error
   }

@@ -2,12 +2,13 @@
 // stored in the instance's empty in-memory database until the writer compares them with the stored ones.
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { quoteName } from '../../catalog/layout.ts'
-import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
 import { counted } from '../../core/words.ts'
 import { logRange, type Watermark } from '../changes/log-changes.ts'
 import { type Connectable, statementsOn } from '../connection.ts'
 import { guard } from '../query/guard/guard.ts'
 import { ABOUT_THE_SQL, CLASS, queryError } from '../query/query-error.ts'
+import { watchStatement } from '../statements/watchdog.ts'
 import type { Model } from './declaration.ts'
 import type { ModelColumn } from './stored-models.ts'
 
@@ -145,19 +146,33 @@ function modelError(cause: unknown): ConvohouseError {
 
 const INTERRUPT_EVERY_MS = 50
 
+/** Codes of models that passed a limit, now or before. */
+export const LIMITS = ['QUERY_TIMEOUT', 'QUERY_MEMORY', 'QUERY_HELD'] as const satisfies readonly ErrorCode[]
+
+interface Limited {
+  model: Model
+  timeoutMs: number
+  signal: AbortSignal
+}
+
 /** Runs `work`, and interrupts the connection after `timeoutMs` or when `signal` aborts, until it ends. */
 async function limited<T>(
   connection: DuckDBConnection,
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+  { model, timeoutMs, signal }: Limited,
   work: () => Promise<T>,
 ): Promise<T> {
   const untilMs = performance.now() + timeoutMs
-  const isOver = () => signal.aborted || performance.now() > untilMs
+  let stopped: ConvohouseError | undefined
+  const unwatch = watchStatement({ kind: 'model', name: model.name, sql: model.sql, timeoutMs }, reason => {
+    stopped = reason
+  })
+  const isOver = () => signal.aborted || stopped !== undefined || performance.now() > untilMs
   const timer = setInterval(() => isOver() && connection.interrupt(), INTERRUPT_EVERY_MS)
   try {
     return await work()
   } catch (error) {
     if (signal.aborted) throw new ConvohouseError('INTERRUPTED', { what: 'The models were not finished.' })
+    if (stopped) throw stopped
     if (!isOver()) throw error
     throw new ConvohouseError('QUERY_TIMEOUT', {
       what: `it takes longer than ${Math.round(timeoutMs / 1_000)} s`,
@@ -165,18 +180,20 @@ async function limited<T>(
     })
   } finally {
     clearInterval(timer)
+    unwatch()
   }
 }
 
 /**
  * Computes the rows and passes them to `work`; then drops their table.
- * @throws MODEL_INVALID, MODEL_FAILED, QUERY_TIMEOUT, INTERRUPTED
+ * @throws MODEL_INVALID, MODEL_FAILED, QUERY_TIMEOUT, QUERY_MEMORY, QUERY_HELD, INTERRUPTED
  */
 export async function computed<T>(
   instance: Connectable,
-  { model, ...limits }: { model: Model; timeoutMs: number; signal: AbortSignal },
+  limits: Limited,
   work: (found: Computed) => Promise<T>,
 ): Promise<T> {
+  const { model } = limits
   const connection = await instance.connect()
   const statements = statementsOn(connection)
   const table = `memory.main.${quoteName(`model_${model.name}`)}`
@@ -200,7 +217,7 @@ export async function computed<T>(
         position: { epoch, seq },
       }
     }).catch(cause => {
-      throw isCode(cause, 'QUERY_TIMEOUT', 'INTERRUPTED') ? cause : modelError(cause)
+      throw isCode(cause, ...LIMITS, 'INTERRUPTED') ? cause : modelError(cause)
     })
     return await work(found)
   } finally {

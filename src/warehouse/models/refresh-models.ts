@@ -13,7 +13,7 @@ import { describedTables } from '../dictionary/dictionary.ts'
 import { replaceByKey } from '../marts/mart-tables.ts'
 import type { Warehouse } from '../open.ts'
 import { type OwnSqlFile, ownSqlFiles } from '../sql-files.ts'
-import { type Computed, computed } from './compute.ts'
+import { type Computed, computed, LIMITS } from './compute.ts'
 import { declaredModel, inOrder, modelsReadBy, type PlannedModel, readBy } from './declaration.ts'
 import {
   type ModelOutcome,
@@ -229,7 +229,7 @@ async function attempted(options: Options, attempt: Attempt, stopped: ModelError
   let error = stopped
   if (error === null) {
     const built = await build(options, attempt).catch(cause => {
-      if (!isCode(cause, 'MODEL_INVALID', 'MODEL_FAILED', 'QUERY_TIMEOUT')) throw cause
+      if (!isCode(cause, 'MODEL_INVALID', 'MODEL_FAILED', ...LIMITS)) throw cause
       error = cause
     })
     if (built) return built

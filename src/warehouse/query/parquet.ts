@@ -6,6 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { notWritable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { syncFile, syncFolder } from '../../files/durable.ts'
+import { queryStatement } from '../statements/held.ts'
 import { prepareCast } from './casts.ts'
 import { shapeOf } from './duckdb-values.ts'
 import { PANDAS_KEY, pandasMetadata } from './formats/pandas-metadata.ts'
@@ -42,7 +43,8 @@ export async function copyToParquet(request: ParquetRequest): Promise<ParquetFil
     await (
       await open(part, 'w', 0o600).catch(cause => Promise.reject(notWritable('HOME_UNUSABLE', request.file, cause)))
     ).close()
-    const session = await openSession(request.connection, request)
+    const statement = queryStatement(request.sql, request.timeoutMs)
+    const session = await openSession(request.connection, { ...request, statement })
     const written = await copyIn(session, { ...request, part }).finally(() => session.closeSoon())
     await putInPlace(part, request.file)
     return written

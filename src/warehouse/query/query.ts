@@ -2,6 +2,7 @@
 
 import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
+import { queryStatement } from '../statements/held.ts'
 import { type Prepared, prepareCast } from './casts.ts'
 import { batchesOf, shapeOf, typeName } from './duckdb-values.ts'
 import { guard } from './guard/guard.ts'
@@ -23,7 +24,8 @@ export interface QueryRequest extends QueryLimits {
  * @throws SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
  */
 export async function runQuery(request: QueryRequest): Promise<QueryResult> {
-  const session = await openSession(request.connection, request)
+  const { connection, sql, timeoutMs } = request
+  const session = await openSession(connection, { statement: queryStatement(sql, timeoutMs), ...request })
   try {
     return await queryIn(session, request)
   } catch (error) {

@@ -1,10 +1,12 @@
 // Opens the warehouse file for reading in this process, if no other process holds it.
 
 import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { openingError } from '../fault.ts'
 import { expectLayout } from '../maintenance/create-tables.ts'
 import { expectFile } from '../open.ts'
+import { statementsRun, watchStatementsOf } from '../statements/watchdog.ts'
 import { createSpillParent, readerSpillFolder } from '../temporary-files.ts'
 import { partOf } from './parquet.ts'
 
@@ -37,9 +39,12 @@ export async function openReader(options: ReaderOptions): Promise<Reader> {
     await restrict(connection, options.parquetFile)
     const rows = async <R>(sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson() as R[]
     await expectLayout(rows, options.file)
+    watchStatementsOf({ home: dirname(options.file), memoryLimit: options.memoryLimit })
     return {
       connection,
       close: () => {
+        // Closing would wait for a statement that DuckDB does not interrupt. The process is about to end.
+        if (statementsRun()) return
         connection.closeSync()
         instance.closeSync()
         removeSpill(spill)

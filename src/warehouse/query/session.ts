@@ -7,6 +7,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
+import type { Statement } from '../statements/held.ts'
+import { watchStatement } from '../statements/watchdog.ts'
 import { queryError } from './query-error.ts'
 
 /** DuckDB ignores an interrupt between two steps, so it is repeated until the step has ended. */
@@ -18,10 +20,12 @@ export interface QueryLimits {
   /** Time from the start to the last row read, so that a slow reader cannot keep a transaction open for ever. */
   timeoutMs: number
   signal?: AbortSignal
+  /** SQL of the owner to watch. */
+  statement?: Statement
 }
 
 export interface QuerySession {
-  /** Runs one step; throws QUERY_TIMEOUT, INTERRUPTED, SQL_INVALID or SQL_REFUSED. Only one step may run at a time. */
+  /** Runs one step; throws QUERY_TIMEOUT, QUERY_MEMORY, INTERRUPTED, SQL_INVALID or SQL_REFUSED. Only one step may run at a time. */
   step<T>(work: () => Promise<T>): Promise<T>
   /** Rolls back and frees the connection. Waits for DuckDB, which checks for interrupts only between vectors. */
   close(): Promise<void>
@@ -35,14 +39,20 @@ const newest = new WeakMap<DuckDBConnection, Promise<void>>()
 /**
  * Opens a read-only transaction, once earlier sessions of the connection have ended.
  *
- * @throws INTERRUPTED if the signal is already aborted.
+ * @throws INTERRUPTED if the signal is already aborted; QUERY_HELD if the statement has ended a process before
  */
 export async function openSession(connection: DuckDBConnection, limits: QueryLimits): Promise<QuerySession> {
   const before = newest.get(connection)
   let ended = () => {}
   newest.set(connection, new Promise(resolve => (ended = resolve)))
   await before
-  const session = createSession(connection, limits, ended)
+  let session: QuerySession
+  try {
+    session = createSession(connection, limits, ended)
+  } catch (error) {
+    ended()
+    throw error
+  }
   try {
     await session.step(() => connection.run('BEGIN TRANSACTION READ ONLY'))
     return session
@@ -54,7 +64,7 @@ export async function openSession(connection: DuckDBConnection, limits: QueryLim
 
 function createSession(
   connection: DuckDBConnection,
-  { timeoutMs, signal }: QueryLimits,
+  { timeoutMs, signal, statement }: QueryLimits,
   ended: () => void,
 ): QuerySession {
   let running: Promise<unknown> = Promise.resolve()
@@ -68,6 +78,7 @@ function createSession(
     endStep(stopped)
     void close()
   }
+  const unwatch = statement ? watchStatement(statement, stopFor) : () => {}
   const onAbort = () => stopFor(new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' }))
   const timer = setTimeout(() => stopFor(timeout(timeoutMs)), timeoutMs)
   signal?.addEventListener('abort', onAbort, { once: true })
@@ -80,6 +91,7 @@ function createSession(
     if (!idle) connection.interrupt()
     await running.catch(() => {})
     clearInterval(interrupting)
+    unwatch()
     // Nothing was written, and an error may have ended the transaction already.
     await connection.run('ROLLBACK').catch(() => {})
   }

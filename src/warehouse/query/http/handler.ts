@@ -9,9 +9,9 @@
 // `cells` sends the error first. A client that closes the connection stops its query.
 //
 // There are bounds on the SQL (`guard`, a read-only transaction), its duration, the number of concurrent queries, the rows, and the bytes in
-// flight (one piece and the socket's buffer per query, by backpressure). There is none on the memory of sorts and joins: a DuckDB instance
-// has one `memory_limit` for all connections, so a heavy query competes with loading, and spills as loading does. A query is not interrupted
-// inside a huge value (`repeat('x', 2000000000)`): its client gets the timeout, but its slot stays taken until the value is complete.
+// flight (one piece and the socket's buffer per query, by backpressure). Sorts and joins share the instance's `memory_limit` with loading,
+// and spill as loading does. DuckDB does not interrupt a query inside a huge value (`repeat('x', 2000000000)`): its client gets the error,
+// and the watchdog ends the process.
 //
 // Access is controlled by the server that calls the handler, here by the file mode of the Unix socket.
 
@@ -24,6 +24,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError, type ErrorCode } from '../../../core/errors.ts'
 import { MINUTE, SECOND } from '../../../core/time.ts'
 import type { Connectable } from '../../connection.ts'
+import { queryStatement } from '../../statements/held.ts'
 import type { QueryQueue } from '../concurrency.ts'
 import { CELLS_MEDIA_TYPE, type ErrorBody, encodeFrame } from '../formats/cells.ts'
 import { encode, type StreamedFormat } from '../formats/encode.ts'
@@ -197,7 +198,8 @@ async function run(running: Running, timeoutMs: number): Promise<void> {
   try {
     // Applies only to this session: the process's own connections keep their time zone.
     await connection.run("SET SESSION TimeZone = 'UTC'")
-    const session = await openSession(connection, { timeoutMs, signal })
+    const statement = queryStatement(query.sql, timeoutMs)
+    const session = await openSession(connection, { timeoutMs, signal, statement })
     try {
       await (query.format === 'parquet' ? sendParquet : sendRows)({ ...running, connection, session })
     } catch (error) {
@@ -279,6 +281,8 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   TOO_MANY_QUERIES: 503,
   INTERRUPTED: 503,
   QUERY_TIMEOUT: 504,
+  QUERY_MEMORY: 507,
+  QUERY_HELD: 403,
 }
 
 /** Once the head has been sent, only `cells` can carry an error; any other answer is cut off. */

@@ -1,0 +1,92 @@
+// Statements of the owner (queries, models, checks) that passed a limit and could not be interrupted, so that their process had to be
+// ended. They are held, since each try would cost another process: a query for an hour, a model or a check until its text or a limit changes.
+import { createHash } from 'node:crypto'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConvohouseError } from '../../core/errors.ts'
+import { durationText, HOUR, MINUTE } from '../../core/time.ts'
+import { outlineOf } from '../query/guard/sql-text.ts'
+
+export interface Statement {
+  kind: 'query' | 'model' | 'check'
+  /** Name of the model or check; the text of a query without literals. */
+  name: string
+  sql: string
+  timeoutMs: number
+}
+
+export const queryStatement = (sql: string, timeoutMs: number): Statement => ({
+  ...{ kind: 'query', name: outlineOf(sql), sql, timeoutMs },
+})
+
+export interface HeldStatement extends Pick<Statement, 'kind' | 'name' | 'timeoutMs'> {
+  /** Hash of the SQL. */
+  hash: string
+  limit: 'memory' | 'time'
+  /** DuckDB's memory limit, such as `640MB`. */
+  memoryLimit: string
+  /** ISO-8601, UTC. */
+  heldAt: string
+}
+
+const FILE = 'held-statements.json'
+
+const QUERY_MS = HOUR
+
+const hashOf = ({ kind, name, sql }: Statement): string =>
+  createHash('sha256')
+    .update(JSON.stringify([kind, kind === 'query' ? '' : name, sql]))
+    .digest('hex')
+    .slice(0, 32)
+
+/** Returns the statements held in a data folder. A missing or damaged file holds none. */
+export function heldStatements(home: string, nowMs = Date.now()): HeldStatement[] {
+  try {
+    const held = JSON.parse(readFileSync(join(home, FILE), 'utf8')) as HeldStatement[]
+    return held.filter(({ kind, heldAt }) => kind !== 'query' || Math.abs(nowMs - Date.parse(heldAt)) < QUERY_MS)
+  } catch {
+    return []
+  }
+}
+
+/** Adds statements, synchronously, because the process is about to be ended. */
+export function holdStatements(
+  home: string,
+  statements: readonly Statement[],
+  { limit, memoryLimit }: Pick<HeldStatement, 'limit' | 'memoryLimit'>,
+): void {
+  const heldAt = new Date().toISOString()
+  const added = statements.map(
+    (statement): HeldStatement => ({
+      ...{ kind: statement.kind, name: statement.name, hash: hashOf(statement) },
+      ...{ limit, memoryLimit, timeoutMs: statement.timeoutMs, heldAt },
+    }),
+  )
+  const isOther = ({ kind, name, hash }: HeldStatement) =>
+    added.every(one => one.hash !== hash && (kind === 'query' || one.kind !== kind || one.name !== name))
+  const path = join(home, FILE)
+  const part = `${path}.${process.pid}.part`
+  writeFileSync(part, JSON.stringify([...heldStatements(home).filter(isOther), ...added]), { mode: 0o600 })
+  renameSync(part, path)
+}
+
+/** Returns which limit the statement passed, for messages: `its memory limit (640MB)`. */
+export const limitText = ({ limit, memoryLimit, timeoutMs }: Omit<HeldStatement, 'hash' | 'heldAt'>): string =>
+  limit === 'memory' ? `its memory limit (${memoryLimit})` : `its time limit (${durationText(timeoutMs)})`
+
+/** @throws QUERY_HELD if the statement is held, and has the same limits as then or lower ones */
+export function expectNotHeld(home: string, statement: Statement, memoryLimit: string): void {
+  const hash = hashOf(statement)
+  const held = heldStatements(home).find(one => one.hash === hash)
+  if (!held) return
+  const isRaised = held.limit === 'memory' ? memoryLimit !== held.memoryLimit : statement.timeoutMs > held.timeoutMs
+  if (isRaised) return
+  const leftMs = Math.max(MINUTE, Date.parse(held.heldAt) + QUERY_MS - Date.now())
+  throw new ConvohouseError('QUERY_HELD', {
+    what: `The ${held.kind} passed ${limitText(held)}, and DuckDB could not interrupt it: the process that ran it had to be ended.`,
+    hint:
+      held.kind === 'query'
+        ? `Write it differently, or raise the limit. The same query is accepted again in ${durationText(Math.ceil(leftMs / MINUTE) * MINUTE)}.`
+        : 'It is tried again when its file or the limit changes.',
+  })
+}
