@@ -11,6 +11,8 @@ export interface DecodedBody {
   encoding: string | null
   /** True if decoding was stopped, because the decoded bytes exceed the limit. */
   isTooLarge: boolean
+  /** The decoded beginning of a damaged body. */
+  part?: Buffer
 }
 
 /** Some senders of `deflate` omit the header of zlib. */
@@ -44,29 +46,35 @@ const codingsOf = (body: Buffer, header: string): string[] => [
 
 const isGzip = (body: Buffer): boolean => body[0] === 0x1f && body[1] === 0x8b
 
+/** False for nearly all bodies, which need no decoding. */
+export const mayBeEncoded = (body: Buffer, header: string): boolean => codingsOf(body, header).length > 0
+
 /** Decodes a body. `header`: the value of `Content-Encoding`, or nothing. */
 export async function decodeBody(given: Buffer, header: string, maxBytes: number): Promise<DecodedBody> {
   let body = given
+  let part: Buffer | undefined
   const codings = codingsOf(given, header)
   for (const coding of codings.filter(isKnown).slice(0, MOST_CODINGS)) {
     if (isUtf8(body) && !isBinary(body)) break
     for (const decoder of DECODERS[coding]) {
       const decoded = await decode(body, decoder, maxBytes)
       if (decoded === 'too-large') return { body: given, encoding: header, isTooLarge: true }
-      if (decoded === null) continue
-      body = decoded
-      break
+      if (decoded.isWhole) body = decoded.bytes
+      else if (decoded.bytes.length > 0) part = decoded.bytes
+      if (decoded.isWhole) break
     }
   }
-  return { body, encoding: codings.length > 0 && isBinary(body) ? header || 'none' : null, isTooLarge: false }
+  const isPlain = codings.length === 0 || !isBinary(body)
+  if (isPlain) return { body, encoding: null, isTooLarge: false }
+  return { body, encoding: header || 'none', isTooLarge: false, ...(part && { part }) }
 }
 
-/** Returns null for a body that does not have this coding, or is damaged. */
+/** `isWhole`: false for a body that does not have this coding, or is damaged. */
 async function decode(
   body: Buffer,
   decoder: (typeof DECODERS)['deflate'][number] | typeof createGunzip,
   maxBytes: number,
-): Promise<Buffer | 'too-large' | null> {
+): Promise<{ bytes: Buffer; isWhole: boolean } | 'too-large'> {
   const chunks: Buffer[] = []
   let size = 0
   try {
@@ -75,8 +83,8 @@ async function decode(
       if (size > maxBytes) return 'too-large'
       chunks.push(chunk)
     }
-    return Buffer.concat(chunks)
+    return { bytes: Buffer.concat(chunks), isWhole: true }
   } catch {
-    return null
+    return { bytes: Buffer.concat(chunks), isWhole: false }
   }
 }

@@ -2,11 +2,12 @@
 import { ConvohouseError } from '../core/errors.ts'
 import { canWrite, openSpool, type SpoolCommit } from '../spool/spool.ts'
 import { holdsSecret, makeAuthenticator, type WorkspaceSecrets } from './authenticate.ts'
-import { parseEvent } from './parse-event.ts'
+import { isJson, type ParsedEvent, parseEvent, utf8Of } from './parse-event.ts'
 import type { IntakeResult } from './refusals.ts'
+import { makeSecretFinder, unreadableEvent } from './unreadable.ts'
 
 export interface Intake {
-  /** Parses and appends an event. `addressed`: the workspace in the URL, if any. */
+  /** Parses and appends an event; if it is unreadable, but contains a valid secret, its text. `addressed`: the workspace in the URL, if any. */
   take(body: Buffer, addressed: string | null): Promise<IntakeResult>
   /** True if the received part of a body contains a valid secret. */
   isAuthentic(body: Buffer, addressed: string | null): boolean
@@ -39,9 +40,17 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): Intak
   const spool = openSpool({ home, now: Date.now, ...(onCommit && { onCommit }) })
   let admitted = workspaces
   let authenticate = makeAuthenticator(workspaces)
+  let findSecret = makeSecretFinder(workspaces)
+  function parse(body: Buffer, addressed: string | null): ParsedEvent {
+    const parsed = parseEvent(body, addressed, authenticate)
+    if (!('refused' in parsed)) return parsed
+    const sender = findSecret(body, addressed)
+    const isUnreadable = parsed.refused !== 'wrong-secret' || !isJson(body)
+    return sender && isUnreadable ? { event: unreadableEvent(body, sender) } : parsed
+  }
   return {
     async take(body, addressed) {
-      const parsed = parseEvent(body, addressed, authenticate)
+      const parsed = parse(utf8Of(body), addressed)
       if ('refused' in parsed) return parsed.refused
       try {
         await spool.append({ ...parsed.event, receivedAtMs: Date.now() })
@@ -55,6 +64,7 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): Intak
     setSecrets(secrets) {
       admitted = secrets
       authenticate = makeAuthenticator(secrets)
+      findSecret = makeSecretFinder(secrets)
     },
     workspaceOf: addressed => addressedTo(admitted, addressed),
     canWrite: () => canWrite(home),

@@ -27,6 +27,19 @@ function textOf(body: Buffer): string {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }
 
+/** Returns a body in UTF-16 as UTF-8, and any other body unchanged. */
+export function utf8Of(body: Buffer): Buffer {
+  const start = body.toString('latin1', 0, 2)
+  const encoding = /^(?:\xff\xfe|[^\0]\0)/.test(start)
+    ? 'utf-16le'
+    : /^(?:\xfe\xff|\0[^\0])/.test(start)
+      ? 'utf-16be'
+      : null
+  return encoding === null ? body : Buffer.from(new TextDecoder(encoding).decode(body))
+}
+
+export const isJson = (body: Buffer): boolean => parse(textOf(body)) !== undefined
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

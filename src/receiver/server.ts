@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { listenAt, urlOf } from '../config/address.ts'
+import { decodeBody, mayBeEncoded } from '../files/content-encoding.ts'
 import type { MetricsPage } from '../telemetry/page.ts'
 import { Bodies, type ReadBody } from './bodies.ts'
 import type { Intake } from './intake.ts'
@@ -100,6 +101,9 @@ class Service {
   private readonly unproven = new Set<Socket>()
   private isDiskRefusing = false
   private looking: NodeJS.Timeout | undefined
+  /** Bodies that are decoded or wait for it. */
+  private decoding: Promise<unknown> = Promise.resolve()
+  private encodedBytes = 0
   isClosing = false
 
   constructor(options: ReceiverOptions) {
@@ -168,11 +172,10 @@ class Service {
     const {
       request: { socket },
       response,
-      addressed,
     } = begun
     this.unproven.delete(socket)
     try {
-      const result = await this.keep(read, addressed)
+      const result = await this.keep(read, begun)
       if (result !== 'kept' && !socket.destroyed) this.unproven.add(socket)
       this.respond(result, begun)
     } catch {
@@ -180,10 +183,10 @@ class Service {
     }
   }
 
-  private async keep(read: ReadBody, addressed: string | null): Promise<IntakeResult> {
+  private async keep(read: ReadBody, begun: Begun): Promise<IntakeResult> {
     if ('refused' in read) return read.refused
     try {
-      const result = await this.options.intake.take(read.body, addressed)
+      const result = await this.take(read.body, begun)
       // Only the results of authenticated requests show the state of the disk.
       if (result === 'kept') this.isDiskRefusing = false
       if (result === 'disk-refuses') this.diskRefuses()
@@ -191,6 +194,25 @@ class Service {
     } finally {
       read.release()
     }
+  }
+
+  /** Decodes one body at a time, and lets few wait: small bodies of anyone may decode to large ones. */
+  private async take(body: Buffer, { request: { headers }, addressed }: Begun): Promise<IntakeResult> {
+    const { intake, maxBodyBytes } = this.options
+    const codings = headers['content-encoding'] ?? ''
+    if (!mayBeEncoded(body, codings)) return intake.take(body, addressed)
+    if (this.encodedBytes + body.length > maxBodyBytes) return 'too-busy'
+    this.encodedBytes += body.length
+    const taking = this.decoding.then(async () => {
+      const decoded = await decodeBody(body, codings, maxBodyBytes)
+      return decoded.isTooLarge ? 'too-large' : intake.take(decoded.part ?? decoded.body, addressed)
+    })
+    this.decoding = taking
+      .catch(() => {})
+      .finally(() => {
+        this.encodedBytes -= body.length
+      })
+    return taking
   }
 
   /** Tests the disk until it accepts writes, since a sender that waits for readiness would never send the event that shows it. */

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
+import { openIntake } from '../../src/receiver/intake.ts'
 import { folderOfFile } from '../of-file.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
 import { type Ended, TOKEN, temporaryFolder } from './cli-process.ts'
@@ -59,6 +60,25 @@ describe('quarantine', () => {
     const unknown = await inProcess(['quarantine', 'show', 'nothing'], { env })
     expect(unknown).toMatchObject({ code: 2, stdout: '' })
     expect(unknown.stderr).toContain('error RECORD_UNKNOWN')
+  })
+
+  it('lists an event that was received with its secret, but is no JSON, and keeps its text without the secret', async () => {
+    const { env } = await app()
+    const secrets = ['whsec-canary-5512']
+    const intake = openIntake({ home: env.CONVOHOUSE_HOME!, workspaces: [{ id: 'ws_demo', secrets }] })
+    const body = `{"event":"webhook_test","createdAt":NaN,"workspaceSecret":"${secrets[0]}"}`
+    for (const _ of [1, 2]) expect(await intake.take(Buffer.from(body), null)).toBe('kept')
+    await intake.close()
+    expect(await inProcess(['replay'], { env })).toMatchObject({ code: 0 })
+    const listed = async () => (await json(inProcess(['quarantine', '--json'], { env }))).quarantined.slice(2)
+    const [event, ...others] = await listed()
+    const reason = 'the event is not JSON, or nested too deeply'
+    expect([event, others]).toMatchObject([{ record: 'webhook_event', reason }, []])
+    const shown = await json(inProcess(['quarantine', 'show', event.id], { env }))
+    expect(shown.text).toBe(body.replace(secrets[0]!, '***'))
+    expect((await inProcess(['status'], { env })).stdout).toMatch(/event +unreadable: 1,/)
+    expect((await inProcess(['quarantine', 'retry', event.id], { env })).stdout).toContain(`: ${reason}`)
+    expect(await listed()).toEqual([event])
   })
 
   it('retries records: those that can be loaded now are, and the others stay', async () => {

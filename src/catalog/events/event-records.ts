@@ -19,7 +19,7 @@ export const webhookEvent: RecordType = {
   fact: true,
   fields: {
     ...idField,
-    type: text('Type, as declared; `unknown` where it cannot be determined'),
+    type: text('Type, as declared; `unknown` where it cannot be determined, `unreadable` where the event is no JSON'),
     createdAt: time('When it happened, as the event says'),
     receivedAt: time('When it was received first'),
     agentId: text('Id of the agent'),

@@ -225,6 +225,9 @@ export const EVENT_TYPES: readonly (EventType & { name: EventName })[] = TYPES
 /** Type of an event that cannot be determined. */
 export const UNKNOWN_EVENT = 'unknown'
 
+/** Type of an event that cannot be parsed. Its payload has only its `text`. */
+export const UNREADABLE_EVENT = 'unreadable'
+
 /** Fields that may name the type; the first one with a known type counts. */
 const NAMING_FIELDS = ['event', 'eventType', 'type', 'name'] as const
 

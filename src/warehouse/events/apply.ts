@@ -5,6 +5,7 @@
 // An event that cannot be loaded completely is stored only in `webhook_events`, and quarantined with the reason.
 import { conversation } from '../../catalog/conversation/conversation.ts'
 import { webhookEvent } from '../../catalog/events/event-records.ts'
+import { UNREADABLE_EVENT } from '../../catalog/events/event-types.ts'
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import type { RecordType } from '../../catalog/shape.ts'
 import { iso, type Writer } from '../connection.ts'
@@ -93,6 +94,7 @@ async function writeEvents(context: EventContext, events: readonly IncomingEvent
     await writeRecords(context, type, records)
     await writeEventFindings(context, type, records)
   }
+  await quarantineEvents(context, events.filter(isUnreadable), UNREADABLE)
   const options = { workspaceId, nowMs: context.now() }
   const layout = layoutOf(conversation, timeZone)
   await applyToConversations(writer, { ...options, layout }, events)
@@ -111,12 +113,19 @@ async function writeAlone(context: EventContext, event: IncomingEvent, reason: s
   const records = eventRecord(event)
   await writeRecords(context, webhookEvent, records)
   await writeEventFindings(context, webhookEvent, records)
-  const { writer, workspaceId } = context
-  const file = quarantinedAs(event.file, event.id)
-  await quarantine(writer, { workspaceId, record: webhookEvent.name, nowMs: context.now() }, [
-    { file, element: 1, reason },
-  ])
+  await quarantineEvents(context, [event], reason)
 }
+
+const quarantineEvents = ({ writer, workspaceId, now }: EventContext, events: IncomingEvent[], reason: string) =>
+  quarantine(
+    writer,
+    { workspaceId, record: webhookEvent.name, nowMs: now() },
+    events.map(({ file, id }) => ({ file: quarantinedAs(file, id), element: 1, reason })),
+  )
+
+const UNREADABLE = 'the event is not JSON, or nested too deeply'
+
+const isUnreadable = ({ typeName }: IncomingEvent): boolean => typeName === UNREADABLE_EVENT
 
 /**
  * True if a single event may be at fault. Includes our own bugs that an event's shape triggers, which would otherwise
@@ -170,6 +179,7 @@ export async function applyPreservedEvents({ writer, workspaceId, timeZone, now 
 export async function retryEvent(context: EventContext, event: SpooledEvent, file: string): Promise<string | null> {
   const { writer, workspaceId } = context
   const incoming = readIncoming(event)
+  if (isUnreadable(incoming)) return UNREADABLE
   const row = 'workspace_id = $workspace AND file = $file AND element = 1'
   const params = { workspace: workspaceId, file }
   try {
