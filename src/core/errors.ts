@@ -94,7 +94,7 @@ export const ERRORS = {
 
   TARGET_UNKNOWN: define('input', 'No target with that name is configured'),
   TARGET_LOCKED: define('transient', 'Another process holds the target'),
-  TARGET_CHANGED: define('transient', 'The target was replaced while a publication to it was being written'),
+  TARGET_CHANGED: define('transient', 'Something else has changed the target'),
   TARGET_UNUSABLE: define('storage', 'The target cannot be read or written'),
   EXTENSION_UNAVAILABLE: define('storage', 'An extension of DuckDB that the target needs cannot be loaded'),
   PUBLICATION_FAILED: define('transient', 'A publication was aborted'),

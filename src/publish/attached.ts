@@ -28,6 +28,26 @@ export const commentsOf = (table: Described): string[] => [
   ),
 ]
 
+/** Returns what differs between the attached table and a delta's rows, such as `column x has the type VARCHAR`; null for nothing. */
+export async function differenceOf({ rows }: TargetDatabase, { name, columns }: PackagedTable): Promise<string | null> {
+  const [schema, table] = name.includes('.') ? name.split('.') : ['main', name]
+  const found = await rows<{
+    name: string
+    type: string
+  }>(`SELECT column_name AS name, data_type AS type FROM duckdb_columns()
+    WHERE database_name = '${ATTACHED}' AND schema_name = ${quoteText(schema!)} AND table_name = ${quoteText(table!)}`)
+  if (found.length === 0) return `table ${name} is gone`
+  const types = new Map(found.map(one => [one.name, one.type]))
+  const wrong = columns.find(
+    one => types.get(one.name) !== one.sqlType.replace('TIMESTAMPTZ', 'TIMESTAMP WITH TIME ZONE'),
+  )
+  if (wrong === undefined) return null
+  const type = types.get(wrong.name)
+  return type === undefined
+    ? `${name} has no column ${wrong.name}`
+    : `column ${wrong.name} of ${name} has the type ${type}`
+}
+
 const namesOf = (names: readonly string[]): string => names.map(quoteName).join(', ')
 
 /** SQL of the rows of a package's files. */

@@ -294,13 +294,15 @@ async function publishInTime(
   options: Attempt,
   { id, folder, refreshed }: Pick<Publication, 'id' | 'folder' | 'refreshed'>,
 ) {
-  const { home, target, settings, entry } = options
+  const { home, target, settings, entry, wanted } = options
   const { memoryLimit, threads } = settings
+  const refill = wanted === 'requested'
   const { signal, release } = limitTime(options)
   try {
     const extensions = extensionPlaces(home, settings.extensions)
     const spillFolder = join(folder, 'spill')
-    const client = await openTarget({ target, extensions, memoryLimit, threads, spillFolder }, { signal, entry })
+    const of = { target, extensions, memoryLimit, threads, spillFolder, refill }
+    const client = await openTarget(of, { signal, entry })
     return await publishWith(options, { id, client, folder, refreshed, signal }).finally(() => client.close())
   } finally {
     release()

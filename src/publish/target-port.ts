@@ -34,6 +34,8 @@ export interface TargetSettings {
   threads: number
   /** Folder for data that does not fit into memory. */
   spillFolder: string
+  /** True if the user asked for a refill, which replaces a damaged target. */
+  refill?: boolean
 }
 
 export type ToTarget =

@@ -53,6 +53,13 @@ export const changedTarget = (place: string): ConvohouseError =>
     hint: 'Nothing to do: the next publication starts from the present state of the target.',
   })
 
+/** The error of a target that its owner has changed: a delta would keep the change, a refill undoes it. */
+export const changedByOwner = (what: string, target: string): ConvohouseError =>
+  new ConvohouseError('TARGET_CHANGED', {
+    what,
+    hint: `Run \`convohouse publish ${target} --refill\`, which writes the target from empty.`,
+  })
+
 /** @throws TARGET_CHANGED if the target no longer has the watermark that the package starts from */
 export function expectBase(place: string, stored: TargetWatermark | null, base: TargetWatermark | null): void {
   if (!isSame(stored, base)) throw changedTarget(place)

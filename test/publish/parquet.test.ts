@@ -1,5 +1,5 @@
 // The target `parquet`: which partitions each publication writes, which versions are kept, and what is refused.
-import { chmod, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { expectOwner } from '../../src/publish/decide.ts'
@@ -115,6 +115,27 @@ describe('a target of Parquet files', () => {
   })
 })
 
+it('a folder whose files its owner has changed is not continued, and a refill replaces it', async () => {
+  const place = app.workspace()
+  const target = newParquet(app.home)
+  const file = async (name: string) => join(await currentFolder(target), name)
+  const CHANGES: Record<string, (folder: string) => Promise<void>> = {
+    'agents/data.parquet': file => truncate(file, 100),
+    'conversations/month=2026-10/data.parquet': file => rm(file),
+    'agents/mine.parquet': file => writeFile(file, 'mine'),
+    '_publication.json': file => truncate(file, 100),
+  }
+  for (const [index, [name, change]] of Object.entries(CHANGES).entries()) {
+    await load(place, [{ ID: 'a', ts: OCTOBER }], 2 * index)
+    await publishTo(app, target, { refill: true })
+    await change(await file(name))
+    await load(place, [{ ID: 'b', ts: NOVEMBER }], 2 * index + 1)
+    const code = name === '_publication.json' ? 'TARGET_UNUSABLE' : 'TARGET_CHANGED'
+    await expect(publishTo(app, target), name).rejects.toMatchObject({ code })
+  }
+  expect(await publishTo(app, target, { refill: true, verify: true })).toMatchObject({ kind: 'refill' })
+})
+
 /** Expects that every table can be read, with its types, including empty ones. */
 async function expectAllTables(folder: string): Promise<void> {
   const relations = await publishedRelations()
@@ -137,7 +158,7 @@ it('keeps the files of a partition, but joins many that have few rows', async ()
   const path = join(app.home, 'joined')
   const settings = { memoryLimit: '256MB', threads: 1, spillFolder: join(app.home, 'spill') }
   const database = await openTargetDatabase(settings)
-  const target = await openParquet(database, path, settings)
+  const target = await openParquet(database, { path, name: 'joined' }, settings)
   const filesOf = (month: string, count: number) =>
     Promise.all(
       Array.from({ length: count }, async (_, index) => {
@@ -187,7 +208,7 @@ describe('versions', () => {
   async function version(path: string, n: number, { hours, erases = false }: { hours: number; erases?: boolean }) {
     const id = versionId(watermarkAt(n))
     const file = join(await createVersion(path, id, 0o700), '_publication.json')
-    await writeFile(file, watermarkText(watermarkAt(n), erases))
+    await writeFile(file, watermarkText({ watermark: watermarkAt(n), erases, files: {} }))
     const atSec = Date.now() / 1_000 - hours * 3_600
     await utimes(file, atSec, atSec)
     return id
@@ -222,7 +243,7 @@ describe('versions', () => {
     expect(await currentVersion(path)).toBeNull()
     const id = await version(path, 1, { hours: 0 })
     await switchTo(path, id)
-    expect(await currentVersion(path)).toEqual({ id, watermark: watermarkAt(1), erases: false })
+    expect(await currentVersion(path)).toEqual({ id, watermark: watermarkAt(1), erases: false, files: {} })
     for (const text of ['{', '[]', '{"seq": 1}', JSON.stringify({ ...watermarkAt(1), seq: 'x' })]) {
       await writeFile(join(path, 'versions', id, '_publication.json'), text)
       await expect(currentVersion(path)).rejects.toMatchObject({ code: 'TARGET_UNUSABLE' })

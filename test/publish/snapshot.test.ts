@@ -1,6 +1,6 @@
 // The target `snapshot`: the contents of a file after each publication, when it is written from empty, and what is refused.
 import { readdirSync, symlinkSync } from 'node:fs'
-import { chmod, copyFile, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -160,5 +160,38 @@ describe('a publication', () => {
     }
     const error = await failureOf(publishTo(app, target, { onPhase }))
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE', message: `Cannot use ${tmp}: the disk is full (ENOSPC).` })
+  })
+})
+
+describe('a snapshot that its owner has changed or damaged', () => {
+  const altered = (sql: string) => async (path: string) => {
+    const instance = await DuckDBInstance.create(path)
+    const connection = await instance.connect()
+    await connection.run(sql)
+    connection.closeSync()
+    instance.closeSync()
+  }
+  const damage = 'is truncated or damaged'
+  it.each([
+    [
+      'ALTER TABLE conversations ALTER state TYPE INTEGER USING 1',
+      'TARGET_CHANGED',
+      'state of conversations has the type INTEGER',
+    ],
+    ['ALTER TABLE conversations RENAME user_name TO name', 'TARGET_CHANGED', 'conversations has no column user_name'],
+    ['DROP TABLE marts.fct_conversations', 'TARGET_CHANGED', 'table marts.fct_conversations is gone'],
+    [0, 'TARGET_UNUSABLE', damage],
+    [5_000, 'TARGET_UNUSABLE', damage],
+    [-1, 'TARGET_UNUSABLE', damage],
+  ])('(%s) is not continued: %s says what to do, and a refill replaces it', async (change, code, what) => {
+    const target = await copyOfFirst()
+    if (typeof change === 'string') await altered(change)(target.path)
+    else await truncate(target.path, change < 0 ? (await stat(target.path)).size + change : change)
+    await load(first.place, { ID: 'a', userName: `Ann ${minute}` })
+    const error = await failureOf(publishTo(app, target))
+    expect([error.code, error.message]).toEqual([code, expect.stringContaining(what)])
+    expect(error.hint).toContain(`convohouse publish ${target.name} --refill`)
+    expect(await publishTo(app, target, { refill: true })).toMatchObject({ kind: 'refill' })
+    expect(await contactOf(target.path, 'a')).toEqual([`Ann ${minute - 1}`])
   })
 })

@@ -17,6 +17,7 @@ export interface StoredObject {
   etag: string
   /** Time of the last change, by the server's clock. */
   modifiedMs: number
+  bytes: number
 }
 
 export interface Objects {
@@ -99,8 +100,10 @@ export function objectsIn({ client, place: { bucket, prefix } }: Pick<S3Connecti
         const page = await client.send(
           new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token }),
         )
-        for (const { Key, ETag, LastModified } of page.Contents ?? [])
-          found.push({ name: Key!.slice(prefix.length), etag: plain(ETag), modifiedMs: LastModified!.getTime() })
+        for (const { Key, ETag, LastModified, Size } of page.Contents ?? []) {
+          const facts = { etag: plain(ETag), modifiedMs: LastModified!.getTime(), bytes: Size! }
+          found.push({ name: Key!.slice(prefix.length), ...facts })
+        }
         token = page.IsTruncated ? page.NextContinuationToken : undefined
       } while (token !== undefined)
       return found

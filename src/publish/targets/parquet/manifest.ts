@@ -29,6 +29,7 @@ export interface ManifestFile {
   table: string
   /** Name of the object, relative to the prefix. */
   path: string
+  bytes?: number
 }
 
 export interface Manifest {
@@ -141,7 +142,7 @@ export interface CompletionPlan {
 interface Completion {
   manifest: Manifest
   copies: Copies
-  listed: readonly StoredObject[]
+  listed: readonly Omit<StoredObject, 'bytes'>[]
   nowMs: number
   /** True if this process has just committed the manifest, so no other publication can commit its uploaded objects. */
   hasCommitted: boolean
@@ -161,8 +162,9 @@ export function completionPlan({ manifest, copies, listed, nowMs, hasCommitted }
   const keptPaths = new Set(kept.map(({ path }) => path))
   const known = new Set([...copies.kept.map(({ path }) => path), ...Object.values(copies.of).map(([path]) => path)])
   // An unknown object was left by a killed publication, or belongs to one that has not committed yet.
-  const isLeft = ({ name, modifiedMs }: StoredObject) => known.has(name) || hasCommitted || modifiedMs < nowMs - KEPT_MS
-  const isUnneeded = (object: StoredObject) =>
+  const isLeft = ({ name, modifiedMs }: Omit<StoredObject, 'bytes'>) =>
+    known.has(name) || hasCommitted || modifiedMs < nowMs - KEPT_MS
+  const isUnneeded = (object: Omit<StoredObject, 'bytes'>) =>
     isObject(object.name)
       ? !paths.has(object.name) && !keptPaths.has(object.name) && isLeft(object)
       : isCopy(object.name) && !names.has(object.name)

@@ -3,6 +3,7 @@
 //
 // There is no lock. The owner's data folder runs one publication at a time; if two run nevertheless, the one that replaces
 // the manifest second fails. A late request of a killed process therefore cannot undo a later state.
+import { stat } from 'node:fs/promises'
 import { type S3Place, s3Text } from '../../../config/s3.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { severally } from '../../../files/severally.ts'
@@ -11,7 +12,7 @@ import { connectS3, isConflict, openS3InDuckdb, type S3Connection, s3Error } fro
 import { type Objects, objectsIn, probing } from '../../s3/objects.ts'
 import { loadExtension, type TargetDatabase } from '../../target-database.ts'
 import type { OpenTarget, SummedTable, TargetSettings } from '../../target-port.ts'
-import { changedTarget, expectBase, isSame } from '../../watermark.ts'
+import { changedByOwner, changedTarget, expectBase, isSame } from '../../watermark.ts'
 import {
   complete,
   folderOf,
@@ -60,20 +61,25 @@ interface Upload {
 }
 
 /** Uploads a package's files unchanged, because rewriting them takes as long as the package. */
-const storeOf = ({ objects, files, uploaded }: Upload, version: string): FileStore => ({
-  async keep({ path, folder }) {
-    files.push({ table: tableOf(folder), path })
+const storeOf = (
+  { objects, files, uploaded }: Upload,
+  { version, before }: { version: string; before: readonly ManifestFile[] },
+): FileStore => ({
+  async keep({ path }) {
+    files.push(before.find(file => file.path === path)!)
   },
   async add(folder, parts, isEmpty) {
     const named = parts.map((file, part) => ({
       file,
       path: objectPath({ folder, part: isEmpty ? 'empty' : part }, version),
     }))
+    const sizes = new Map<string, number>()
     await severally(named, async ({ file, path }) => {
       uploaded.push(path)
       await objects.upload(path, file)
+      sizes.set(path, (await stat(file)).size)
     })
-    files.push(...named.map(({ path }) => ({ table: tableOf(folder), path })))
+    files.push(...named.map(({ path }) => ({ table: tableOf(folder), path, bytes: sizes.get(path)! })))
   },
 })
 
@@ -105,9 +111,13 @@ async function applyPackage(target: Target, objects: Objects, contents: Package)
   const upload: Upload = { objects, files: [], uploaded: [] }
   let hasBegunCommit = false
   try {
-    const kept = kind === 'delta' ? before!.files.map(({ path }) => path) : []
-    const earlier = kept.map(path => ({ path, folder: folderOf(path), isEmpty: isEmptyFile(path) }))
-    const store = storeOf(upload, versionId(watermark))
+    const kept = kind === 'delta' ? before!.files : []
+    const sizes = new Map(listed.map(({ name, bytes }) => [name, bytes]))
+    const changed = kept.find(({ path, bytes }) => !sizes.has(path) || (bytes ?? sizes.get(path)) !== sizes.get(path))
+    if (changed)
+      throw changedByOwner(`${s3Text(place)}/${changed.path} is not as it was published.`, settings.target.name)
+    const earlier = kept.map(({ path }) => ({ path, folder: folderOf(path), isEmpty: isEmptyFile(path) }))
+    const store = storeOf(upload, { version: versionId(watermark), before: kept })
     await writeTables({ database, store, spillFolder: settings.spillFolder }, earlier, contents)
     const manifest = { watermark, erases, files: upload.files }
     // Some servers ignore the condition.

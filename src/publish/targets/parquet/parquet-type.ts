@@ -11,7 +11,7 @@ export const parquetType: TargetType<ParquetTarget> = {
   partitionBy: ({ partitionBy }) => partitionBy,
   async open(database, target, settings) {
     if (target.s3 !== null) return (await s3()).openParquetS3({ database, place: target.s3, settings })
-    return (await import('./parquet.ts')).openParquet(database, target.path, settings)
+    return (await import('./parquet.ts')).openParquet(database, target, settings)
   },
   isMaintained: false,
   folder: async ({ path, s3: place }) => (place === null ? destinationOf(path) : null),

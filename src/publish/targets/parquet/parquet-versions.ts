@@ -23,9 +23,14 @@ const KEPT_MS = HOUR
 
 const VERSION_NAME = /^\d{8}T\d{9}Z-[0-9a-f]{8}$/
 
+/** Sizes in bytes, by path relative to the version. */
+export type FileSizes = Readonly<Record<string, number>>
+
 export interface Version {
   id: string
   watermark: TargetWatermark
+  /** The files that the publication wrote or linked. */
+  files: FileSizes
   /** True if earlier versions may contain values that must no longer be published. */
   erases: boolean
 }
@@ -42,8 +47,8 @@ const foreign = (link: string): ConvohouseError =>
     hint: 'Move it away, or give the target another path.',
   })
 
-export const watermarkText = (watermark: TargetWatermark, erases: boolean): string =>
-  `${JSON.stringify({ ...watermarkFields(watermark), erases }, null, 2)}\n`
+export const watermarkText = ({ watermark, erases, files }: Omit<Version, 'id'>): string =>
+  `${JSON.stringify({ ...watermarkFields(watermark), erases, files }, null, 2)}\n`
 
 /** Returns the id of the version that a symbolic link leads to; null if there is no link. @throws TARGET_UNUSABLE if it is not ours */
 async function linkedVersion(link: string): Promise<string | null> {
@@ -58,19 +63,26 @@ async function linkedVersion(link: string): Promise<string | null> {
   return id
 }
 
-/** Returns the version that readers see; null for none. @throws TARGET_UNUSABLE if `current` is not ours, or its watermark is damaged */
-export async function currentVersion(path: string): Promise<Version | null> {
+/**
+ * Returns the version that readers see; null for none, and for one whose watermark is damaged if it `isReplaced`.
+ * @throws TARGET_UNUSABLE if `current` is not ours, or its watermark is damaged
+ */
+export async function currentVersion(path: string, isReplaced = false): Promise<Version | null> {
   const link = join(path, LINK)
   const id = await linkedVersion(link)
   if (id === null) return null
   try {
     const fields = JSON.parse(await readFile(join(versionFolder(path, id), WATERMARK_FILE), 'utf8'))
     const watermark = watermarkOf(fields)
-    if (watermark !== null) return { id, watermark, erases: fields.erases !== false }
+    if (watermark !== null) return { id, watermark, erases: fields.erases !== false, files: fields.files ?? {} }
   } catch (cause) {
     if (!(cause instanceof SyntaxError) && !hasCode(cause, 'ENOENT')) throw cause
   }
-  throw foreign(link)
+  if (isReplaced) return null
+  throw new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${link} leads to a version whose ${WATERMARK_FILE} is damaged.`,
+    hint: 'Run `convohouse publish TARGET --refill`, which replaces it.',
+  })
 }
 
 const temporaryLink = (path: string): string => join(path, `${LINK}.next`)
@@ -96,9 +108,11 @@ async function keptVersions(path: string, { id, erases }: Version, names: readon
 }
 
 /** Removes older versions and leftovers of killed publications. @throws TARGET_UNUSABLE if a link is not ours */
-export async function removeOldVersions(path: string): Promise<void> {
+export async function removeOldVersions(path: string, isReplaced = false): Promise<void> {
   if ((await linkedVersion(temporaryLink(path))) !== null) await rm(temporaryLink(path))
-  const current = await currentVersion(path)
+  const current = await currentVersion(path, isReplaced)
+  // Until a refill has replaced it, readers may still use the files of a version whose watermark is damaged.
+  if (current === null && isReplaced) return
   const names = (await namesIn(join(path, VERSIONS))).filter(name => VERSION_NAME.test(name))
   const kept = current === null ? [] : await keptVersions(path, current, names)
   for (const name of names.filter(name => !kept.includes(name)))

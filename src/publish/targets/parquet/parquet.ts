@@ -3,19 +3,22 @@
 import { constants } from 'node:fs'
 import { chmod, copyFile, link, mkdir, open, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { ParquetTarget } from '../../../config/targets/parquet.ts'
 import { hasCode } from '../../../core/disk.ts'
 import { entriesIn, syncFolder } from '../../../files/durable.ts'
 import { severally } from '../../../files/severally.ts'
 import type { Package, Sums } from '../../package.ts'
 import { followed, lockTarget, type TargetDatabase, targetError } from '../../target-database.ts'
 import type { OpenTarget, SummedTable, TargetSettings } from '../../target-port.ts'
-import { expectBase } from '../../watermark.ts'
+import { changedByOwner, expectBase } from '../../watermark.ts'
 import {
   createVersion,
   currentVersion,
+  type FileSizes,
   removeOldVersions,
   switchTo,
   syncVersions,
+  type Version,
   versionFolder,
   versionId,
   WATERMARK_FILE,
@@ -119,12 +122,29 @@ async function modesOf(path: string): Promise<Modes> {
 interface Place {
   database: TargetDatabase
   path: string
+  name: string
   spillFolder: string
+  /** True if a version whose watermark is damaged is replaced. */
+  isReplaced: boolean
 }
 
-async function applyPackage({ database, path, spillFolder }: Place, contents: Package): Promise<void> {
+const sizesOf = async (version: string, files: readonly TableFile[]): Promise<FileSizes> =>
+  Object.fromEntries(await Promise.all(files.map(async ({ path }) => [path, (await stat(join(version, path))).size])))
+
+/** Returns the files that a delta may link. @throws TARGET_CHANGED if one is gone, or has not the size that was recorded */
+async function unchangedFiles({ path, name }: Place, { id, files: recorded }: Version): Promise<TableFile[]> {
+  const version = versionFolder(path, id)
+  const files = await filesIn(version)
+  const sizes = await sizesOf(version, files)
+  const changed = Object.keys({ ...recorded, ...sizes }).find(file => sizes[file] !== recorded[file])
+  if (changed === undefined) return files
+  throw changedByOwner(`${join(version, changed)} is not as it was published.`, name)
+}
+
+async function applyPackage(place: Place, contents: Package): Promise<void> {
+  const { database, path, spillFolder, isReplaced } = place
   const { kind, base, watermark, erases } = contents
-  const before = await currentVersion(path)
+  const before = await currentVersion(path, isReplaced)
   expectBase(path, before?.watermark ?? null, base)
   const id = versionId(watermark)
   const modes = await modesOf(path)
@@ -133,12 +153,13 @@ async function applyPackage({ database, path, spillFolder }: Place, contents: Pa
   const writing: Writing = { folder, modes, folders: new Set(['.']), files: [file] }
   const from = before === null ? '' : versionFolder(path, before.id)
   const store = storeOf(writing, from)
-  await writeTables({ database, store, spillFolder }, kind === 'delta' ? await filesIn(from) : [], contents)
-  await writeFile(file, watermarkText(watermark, erases))
+  const kept = kind === 'delta' ? await unchangedFiles(place, before!) : []
+  await writeTables({ database, store, spillFolder }, kept, contents)
+  await writeFile(file, watermarkText({ watermark, erases, files: await sizesOf(folder, await filesIn(folder)) }))
   await severally(writing.files, file => syncFile(file, modes.file))
   await severally(writing.folders, inside => syncFolder(join(folder, inside)))
   await syncVersions(path)
-  expectBase(path, (await currentVersion(path))?.watermark ?? null, base)
+  expectBase(path, (await currentVersion(path, isReplaced))?.watermark ?? null, base)
   await switchTo(path, id)
 }
 
@@ -155,25 +176,26 @@ async function sumsOf({ database, path }: Place, tables: readonly SummedTable[])
 /** Locks the target's folder. @throws TARGET_LOCKED, TARGET_UNUSABLE */
 export async function openParquet(
   database: TargetDatabase,
-  given: string,
-  { spillFolder }: Pick<TargetSettings, 'spillFolder'>,
+  { path: given, name }: Pick<ParquetTarget, 'path' | 'name'>,
+  { spillFolder, refill: isReplaced = false }: Pick<TargetSettings, 'spillFolder' | 'refill'>,
 ): Promise<OpenTarget> {
   const path = await followed(given)
-  const place = { database, path, spillFolder }
+  const place = { database, path, name, spillFolder, isReplaced }
   const orUnusable = <T>(work: Promise<T>, hint: string): Promise<T> =>
     work.catch(cause => {
       throw targetError(path, cause, hint)
     })
   // The lock file is inside, since the folder may be the root of a file system.
   await lockTarget(database, path, join(path, LOCK_FILE))
-  await orUnusable(removeOldVersions(path), DISK_HINT)
+  await orUnusable(removeOldVersions(path, isReplaced), DISK_HINT)
   return {
-    watermark: () => orUnusable(currentVersion(path), DISK_HINT).then(version => version?.watermark ?? null),
+    watermark: () =>
+      orUnusable(currentVersion(path, isReplaced), DISK_HINT).then(version => version?.watermark ?? null),
     async apply(contents) {
       try {
         await applyPackage(place, contents)
       } catch (cause) {
-        await removeOldVersions(path).catch(() => {})
+        await removeOldVersions(path, isReplaced).catch(() => {})
         throw targetError(path, cause, DISK_HINT)
       }
       await orUnusable(removeOldVersions(path), DISK_HINT)

@@ -30,6 +30,7 @@ function reasonOf(cause: unknown): string {
 export type NamedPlace = PostgresPlace & { name: string }
 
 interface Known {
+  /** Matches the reason, or a line of context such as `PL/pgSQL function audit() line 3 at RAISE`. */
   pattern: RegExp
   code: Extract<ErrorCode, 'TARGET_UNUSABLE' | 'TARGET_LOCKED' | 'TARGET_CHANGED'>
   hint: (target: NamedPlace) => string
@@ -37,7 +38,61 @@ interface Known {
 
 const fileOf = ({ passwordFile }: PostgresPlace): string => passwordFile ?? 'a file that `passwordFile` names'
 
+/** In the order in which they are tried: an owner's objects may have any name. */
 const KNOWN: readonly Known[] = [
+  {
+    pattern: /\b(?:PL\/\w+|SQL) function /,
+    code: 'TARGET_UNUSABLE',
+    hint: () => 'A trigger of yours on a published table refuses its rows: drop it, or let it accept them.',
+  },
+  {
+    pattern: /violates .*constraint/,
+    code: 'TARGET_UNUSABLE',
+    hint: () => 'Drop that constraint: a published table takes every row of the warehouse, and rows go at any time.',
+  },
+  {
+    pattern: /row-level security/,
+    code: 'TARGET_UNUSABLE',
+    hint: ({ connection: { user } }) =>
+      `Run ALTER TABLE … DISABLE ROW LEVEL SECURITY, or ALTER ROLE ${user} BYPASSRLS: a publication writes all rows.`,
+  },
+  {
+    pattern: /already exists/,
+    code: 'TARGET_UNUSABLE',
+    hint: ({ schema }) => `Another object in ${schema} or its other schemas has that name: rename it.`,
+  },
+  {
+    pattern: /\bview\b|is not a table/,
+    code: 'TARGET_UNUSABLE',
+    hint: () => 'A view has the name of a published table: drop it, and give the table its name back.',
+  },
+  {
+    pattern: /read-only transaction/,
+    code: 'TARGET_UNUSABLE',
+    hint: ({ connection: { user } }) =>
+      `The server is a standby, or default_transaction_read_only is on for ${user} or the database.`,
+  },
+  {
+    pattern: /invalid input syntax|out of range|value too long|is of type .* but expression/,
+    code: 'TARGET_CHANGED',
+    hint: ({ name }) =>
+      `A column of a published table has another type: rename it, and run \`convohouse publish ${name} --refill\`.`,
+  },
+  {
+    pattern: /No space left|could not extend|out of memory|too many (?:clients|connections)|connection slots/,
+    code: 'TARGET_UNUSABLE',
+    hint: () => 'Free disk, memory or connections of the server: the next publication tries again.',
+  },
+  {
+    pattern: /at most 1600 columns|row is too big|index row (?:size|requires)|more than 32 columns|stack depth limit/,
+    code: 'TARGET_UNUSABLE',
+    hint: () => 'A model is larger than PostgreSQL allows: give it fewer or shorter columns, or fewer in its key.',
+  },
+  {
+    pattern: /^(?!role |database ).*does not (?:exist|have a column)/,
+    code: 'TARGET_CHANGED',
+    hint: ({ name }) => `Give it its name back, or run \`convohouse publish ${name} --refill\`, which creates it.`,
+  },
   {
     pattern: /lock timeout|could not obtain lock/,
     code: 'TARGET_LOCKED',
@@ -66,8 +121,7 @@ const KNOWN: readonly Known[] = [
   },
 ]
 
-const AS_BEFORE =
-  "Check that PostgreSQL runs and can be written, and `host`, `port` and `database`. The target's rows are as they were before; the next publication tries again."
+const AS_BEFORE = "The target's rows are as they were before; the next publication tries again."
 
 /** Returns the error of a target in PostgreSQL, without `password` in its text. */
 export function postgresError(
@@ -77,10 +131,15 @@ export function postgresError(
   if (cause instanceof ConvohouseError) return cause
   const full = reasonOf(cause)
   const reason = password === null ? full : full.replaceAll(password, '***')
-  const known = KNOWN.find(({ pattern }) => pattern.test(reason))
+  const text = String((cause as Error | undefined)?.message ?? cause)
+  const context = /^(?:CONTEXT: )?.* function .*$/m.exec(text.replace(/^.*\n?/, ''))?.[0] ?? ''
+  const known = KNOWN.find(({ pattern }) => pattern.test(reason) || pattern.test(context))
+  const unknown = SERVER_ERROR.test(text)
+    ? 'So PostgreSQL answered.'
+    : 'Check that PostgreSQL runs and can be reached, and `host`, `port` and `database`.'
   return new ConvohouseError(known?.code ?? 'TARGET_UNUSABLE', {
     what: `Cannot use ${placeText(target)}: ${reason}`,
-    hint: known?.hint(target) ?? AS_BEFORE,
+    hint: known?.hint(target) ?? `${unknown} ${AS_BEFORE}`,
   })
 }
 

@@ -14,8 +14,8 @@ import { expectBase, type TargetWatermark, WATERMARK_TABLE } from '../../waterma
 import { fillKeys, replacementsOf, replaceRows, temporaryTables } from './changed-rows.ts'
 import { connected, lockSql, type Postgres } from './connection.ts'
 import { storedValue } from './representation.ts'
-import { expectOwn, placeIn, type StoredState, storedState, TABLES_TABLE } from './stored-state.ts'
-import { addedColumns, bookkeepingTables, commentsOf, createTable, indexesOf, quotedPlace } from './table-ddl.ts'
+import { expectOwn, placeIn, quotedPlace, type StoredState, storedState, TABLES_TABLE } from './stored-state.ts'
+import { addedColumns, bookkeepingTables, commentsOf, createTable, expectColumns, indexesOf } from './table-ddl.ts'
 
 /**
  * The role's own limits may be too short for a publication. Types are compared by their unquoted names, and rows as text with all digits and
@@ -50,7 +50,8 @@ function missing(target: PostgresTarget, state: StoredState, tables: readonly Pa
     ...(state.tables.has(WATERMARK_TABLE) ? [] : bookkeepingTables(target)),
     ...created.map(table => createTable(target, table)),
     ...created.map(
-      ({ name }) => `INSERT INTO ${target.schema}.${TABLES_TABLE} VALUES (${quoteText(name)}) ON CONFLICT DO NOTHING`,
+      ({ name }) =>
+        `INSERT INTO ${quotedPlace(target, TABLES_TABLE)} VALUES (${quoteText(name)}) ON CONFLICT DO NOTHING`,
     ),
   ]
 }
@@ -67,12 +68,13 @@ async function arrived(tables: Package['tables']): Promise<PackagedTable[]> {
 }
 
 const storeWatermark = (
-  { schema }: PostgresTarget,
+  target: PostgresTarget,
   { owner, epoch, seq, publicationId, policy, asOf }: TargetWatermark,
 ): string => {
+  const place = quotedPlace(target, WATERMARK_TABLE)
   const values = [quoteText(owner), quoteText(epoch), seq, ...[publicationId, policy, asOf].map(quoteText)]
-  return `DELETE FROM ${schema}.${WATERMARK_TABLE};
-    INSERT INTO ${schema}.${WATERMARK_TABLE} (owner, epoch, seq, publication_id, policy, as_of)
+  return `DELETE FROM ${place};
+    INSERT INTO ${place} (owner, epoch, seq, publication_id, policy, as_of)
     VALUES (${values.join(', ')})`
 }
 
@@ -104,6 +106,7 @@ async function writeRows(postgres: Postgres, target: PostgresTarget, contents: C
     const { execute, database } = postgres
     const names = tables.map(({ name }) => name)
     expectOwn(target, state, names)
+    if (kind === 'delta') for (const table of tables) expectColumns(target, table, state)
     // All tables must exist before DuckDB reads the catalog, which it does once.
     const ddl = missing(target, state, tables)
     const replacements = replacementsOf(tables)

@@ -1,5 +1,5 @@
 // Reads the contents of a target's schemas: tables with their column types, tables that publications created, the watermark.
-import { quoteText } from '../../../catalog/layout.ts'
+import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import { martsSchema, modelsSchema, type PostgresTarget } from '../../../config/targets/postgres.ts'
 import { placeOf } from '../../../config/targets.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
@@ -36,6 +36,11 @@ export function placeIn({ schema }: Pick<PostgresTarget, 'schema'>, table: strin
   return second === undefined ? { schema, name: first! } : { schema: schemasOf(schema)[first!]!, name: second }
 }
 
+export const quotedPlace = (target: Pick<PostgresTarget, 'schema'>, table: string): string => {
+  const { schema, name } = placeIn(target, table)
+  return `${quoteName(schema)}.${quoteName(name)}`
+}
+
 async function schemasIn({ query }: Postgres, target: PostgresTarget): Promise<Set<string>> {
   const rows = await query<{ name: string }>(
     `SELECT nspname::text AS name FROM pg_namespace WHERE nspname IN (${listOf(target)})`,
@@ -60,10 +65,8 @@ async function tablesIn({ query }: Postgres, target: PostgresTarget): Promise<Ma
   return tables
 }
 
-const nameIn = (target: PostgresTarget, table: string): string => `${target.schema}.${table}`
-
 async function ownTables({ query }: Postgres, target: PostgresTarget): Promise<Set<string>> {
-  const rows = await query<{ name: string }>(`SELECT name FROM ${nameIn(target, TABLES_TABLE)}`)
+  const rows = await query<{ name: string }>(`SELECT name FROM ${quotedPlace(target, TABLES_TABLE)}`)
   return new Set(rows.map(({ name }) => name))
 }
 
@@ -71,7 +74,7 @@ async function storedWatermark({ query }: Postgres, target: PostgresTarget): Pro
   const [row] = await query<TargetWatermark & { seq: string }>(`
     SELECT owner, epoch, seq::text AS seq, publication_id AS "publicationId", policy,
       to_char(as_of AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "asOf"
-    FROM ${nameIn(target, WATERMARK_TABLE)}`)
+    FROM ${quotedPlace(target, WATERMARK_TABLE)}`)
   return row ? { ...row, seq: Number(row.seq) } : null
 }
 

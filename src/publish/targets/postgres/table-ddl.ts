@@ -1,19 +1,13 @@
 // Statements that create or update a target's tables. They drop or alter nothing, because users' views depend on it.
-import { createHash } from 'node:crypto'
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import type { PostgresTarget } from '../../../config/targets/postgres.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import type { PackagedTable } from '../../package.ts'
 import { WATERMARK_TABLE } from '../../watermark.ts'
 import { columnType } from './representation.ts'
-import { placeIn, type StoredState, TABLES_TABLE, tableText } from './stored-state.ts'
+import { quotedPlace, type StoredState, TABLES_TABLE, tableText } from './stored-state.ts'
 
 type Target = Pick<PostgresTarget, 'schema'>
-
-export const quotedPlace = (target: Target, table: string): string => {
-  const { schema, name } = placeIn(target, table)
-  return `${quoteName(schema)}.${quoteName(name)}`
-}
 
 const columnText = ({ name, sqlType }: PackagedTable['columns'][number]): string =>
   `${quoteName(name)} ${columnType(sqlType)}`
@@ -24,26 +18,52 @@ export const createTable = (target: Target, { name, columns }: PackagedTable): s
 /** Returns the name with which PostgreSQL describes the type. */
 const describedAs = (type: string): string => type.replace('timestamptz', 'timestamp with time zone')
 
+const otherType = ({ columns }: PackagedTable, stored: ReadonlyMap<string, string>) =>
+  columns.find(column => stored.has(column.name) && stored.get(column.name) !== describedAs(columnType(column.sqlType)))
+
+/** @throws TARGET_CHANGED if a column that a delta writes was dropped, renamed or altered */
+export function expectColumns(
+  target: Pick<PostgresTarget, 'schema' | 'name'>,
+  table: PackagedTable,
+  { tables }: StoredState,
+): void {
+  const stored = tables.get(table.name)
+  if (!stored) return
+  const place = quotedPlace(target, table.name)
+  const lacking = table.columns.find(({ name }) => !stored.has(name))
+  const other = otherType(table, stored)
+  if (!lacking && !other) return
+  const { name, sqlType } = (lacking ?? other)!
+  const type = columnType(sqlType)
+  const column = quoteName(name)
+  const repair = `ALTER TABLE ${place} ALTER COLUMN ${column} TYPE ${type} USING ${column}::${type}`
+  throw new ConvohouseError('TARGET_CHANGED', {
+    what: `Column ${name} of ${tableText(target, table.name)} ${lacking ? 'was dropped or renamed' : `now has the type ${stored.get(name)} instead of ${type}`}.`,
+    hint: lacking
+      ? `Give it its name back, or run \`convohouse publish ${target.name} --refill\`, which adds it.`
+      : `Run \`${repair}\`, or rename it and run \`convohouse publish ${target.name} --refill\`, which adds it again.`,
+  })
+}
+
 /**
  * Returns statements that add missing columns. @throws TARGET_UNUSABLE if a column has another type: altering it would
  * rewrite the table, which concurrent readers would see empty
  */
-export function addedColumns(target: Target, { name, columns }: PackagedTable, { tables }: StoredState): string[] {
-  const stored = tables.get(name)
+export function addedColumns(target: Target, table: PackagedTable, { tables }: StoredState): string[] {
+  const stored = tables.get(table.name)
   if (!stored) return []
-  const other = columns.find(
-    column => stored.has(column.name) && stored.get(column.name) !== describedAs(columnType(column.sqlType)),
-  )
+  const other = otherType(table, stored)
+  const place = quotedPlace(target, table.name)
   if (other) {
-    const table = tableText(target, name)
+    const [column, earlier] = [other.name, `${other.name}_earlier`].map(quoteName)
     throw new ConvohouseError('TARGET_UNUSABLE', {
-      what: `Column ${other.name} of ${table} has the type ${stored.get(other.name)}, but ${columnType(other.sqlType)} is to be published.`,
-      hint: `Rename it: ALTER TABLE ${table} RENAME COLUMN ${other.name} TO ${other.name}_earlier. Views follow the name; the next publication adds the column.`,
+      what: `Column ${other.name} of ${tableText(target, table.name)} has the type ${stored.get(other.name)}, but ${columnType(other.sqlType)} is to be published.`,
+      hint: `Rename it: ALTER TABLE ${place} RENAME COLUMN ${column} TO ${earlier}. Views follow the name; the next publication adds the column.`,
     })
   }
-  return columns
+  return table.columns
     .filter(column => !stored.has(column.name))
-    .map(column => `ALTER TABLE ${quotedPlace(target, name)} ADD COLUMN ${columnText(column)}`)
+    .map(column => `ALTER TABLE ${place} ADD COLUMN ${columnText(column)}`)
 }
 
 export const commentsOf = (target: Target, { name, about, columns }: PackagedTable): string[] => [
@@ -52,15 +72,6 @@ export const commentsOf = (target: Target, { name, about, columns }: PackagedTab
     column => `COMMENT ON COLUMN ${quotedPlace(target, name)}.${quoteName(column.name)} IS ${quoteText(column.about)}`,
   ),
 ]
-
-const LONGEST_NAME = 63
-
-/** Returns a name of at most 63 bytes that is unique in the schema. */
-function objectName(table: string, suffix: string): string {
-  const whole = `${table}_${suffix}`
-  if (whole.length <= LONGEST_NAME) return whole
-  return `${whole.slice(0, LONGEST_NAME - 9)}_${createHash('sha256').update(whole).digest('hex').slice(0, 8)}`
-}
 
 /**
  * Returns the columns of each index that readers need. A key's index starts with its last column, so that it also
@@ -79,23 +90,25 @@ export function indexedColumns({ columns, key, timeColumn, isChild }: PackagedTa
   return [ofKey, ...wanted.filter(([first, ...rest]) => rest.length > 0 || first !== ofKey[0])]
 }
 
-/** Returns statements that create the primary key, if keys are unique, and the indexes. Run after the insert. */
+/** Returns statements that create the primary key, if keys are unique, and the indexes, whose names PostgreSQL chooses. Run after the insert. */
 export function indexesOf(target: Target, table: PackagedTable): string[] {
   const place = quotedPlace(target, table.name)
-  const { name } = placeIn(target, table.name)
   const list = (columns: readonly string[]) => `(${columns.map(quoteName).join(', ')})`
   return indexedColumns(table).map((columns, index) =>
     index === 0 && table.isKeyUnique
-      ? `ALTER TABLE ${place} ADD CONSTRAINT ${quoteName(objectName(name, 'pkey'))} PRIMARY KEY ${list(columns)}`
-      : `CREATE INDEX ${quoteName(objectName(name, `${columns.join('_')}_idx`))} ON ${place} ${list(columns)}`,
+      ? `ALTER TABLE ${place} ADD PRIMARY KEY ${list(columns)}`
+      : `CREATE INDEX ON ${place} ${list(columns)}`,
   )
 }
 
 /** Returns statements that create the tables of the watermark and of the names of published tables. */
-export const bookkeepingTables = ({ schema }: Target): string[] => [
-  `CREATE TABLE ${schema}.${WATERMARK_TABLE} (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), owner text NOT NULL, epoch text NOT NULL,
-    seq bigint NOT NULL, publication_id text NOT NULL, policy text NOT NULL, as_of timestamptz NOT NULL)`,
-  `COMMENT ON TABLE ${schema}.${WATERMARK_TABLE} IS 'The last publication: its rows are those of the warehouse at as_of. Written by convohouse'`,
-  `CREATE TABLE ${schema}.${TABLES_TABLE} (name text PRIMARY KEY)`,
-  `COMMENT ON TABLE ${schema}.${TABLES_TABLE} IS 'The tables that publications have created. Written by convohouse'`,
-]
+export function bookkeepingTables(target: Target): string[] {
+  const [watermark, tables] = [WATERMARK_TABLE, TABLES_TABLE].map(name => quotedPlace(target, name))
+  return [
+    `CREATE TABLE ${watermark} (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), owner text NOT NULL, epoch text NOT NULL,
+      seq bigint NOT NULL, publication_id text NOT NULL, policy text NOT NULL, as_of timestamptz NOT NULL)`,
+    `COMMENT ON TABLE ${watermark} IS 'The last publication: its rows are those of the warehouse at as_of. Written by convohouse'`,
+    `CREATE TABLE ${tables} (name text PRIMARY KEY)`,
+    `COMMENT ON TABLE ${tables} IS 'The tables that publications have created. Written by convohouse'`,
+  ]
+}

@@ -13,9 +13,9 @@ export const snapshotType: TargetType<SnapshotTarget> = {
     (await import('./fill-snapshot.ts')).fillSnapshot(filling, selection, target),
   // Each writing thread holds a row group of a wide table.
   mostThreads: 2,
-  async open(database, target, { extensions }) {
+  async open(database, target, { extensions, refill = false }) {
     if (target.search) await loadExtension(database, 'fts', extensions)
-    return (await import('./snapshot.ts')).openSnapshot(database, target)
+    return (await import('./snapshot.ts')).openSnapshot(database, { ...target, refill })
   },
   isMaintained: false,
   folder: async ({ path }) => dirname(await destinationOf(path)),

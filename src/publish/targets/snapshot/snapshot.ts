@@ -2,7 +2,7 @@
 // `rename`. Readers of the old file are not disturbed, and later readers open the new one. A refill is a new file
 // (`fill-snapshot.ts`), because deleted values survive in the free blocks of a copy.
 import { constants, existsSync } from 'node:fs'
-import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { quoteName, quoteText } from '../../../catalog/layout.ts'
@@ -10,15 +10,16 @@ import type { SnapshotTarget } from '../../../config/targets/snapshot.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { MINUTE } from '../../../core/time.ts'
 import { namesIn, syncFile, syncFolder } from '../../../files/durable.ts'
-import { isLocked } from '../../../warehouse/fault.ts'
+import { isLocked, messageOf } from '../../../warehouse/fault.ts'
 import { COMPRESSION, ROW_GROUP_ROWS } from '../../../warehouse/open.ts'
-import { ATTACHED, attachedTable, deleteRows, insertRows, sumsOf } from '../../attached.ts'
+import { ATTACHED, attachedTable, deleteRows, differenceOf, insertRows, sumsOf } from '../../attached.ts'
 import type { Package } from '../../package.ts'
 import { quotedTable } from '../../package-rows.ts'
 import { indexSnapshot, SEARCHED } from '../../search.ts'
 import { followed, lockTarget, type TargetDatabase, targetError, transaction } from '../../target-database.ts'
 import type { OpenTarget } from '../../target-port.ts'
 import {
+  changedByOwner,
   changedTarget,
   expectBase,
   readStoredWatermark,
@@ -48,6 +49,9 @@ export function attachNext(
 
 export const DISK_HINT =
   'Free disk space or make the folder of the target writable. The published file is as it was before; the next publication tries again.'
+
+/** A DuckDB file begins with three headers of 4 KB. */
+const HEADERS_BYTES = 3 * 4_096
 
 const HINT = 'Move the file away: the next publication writes a new one.'
 
@@ -101,25 +105,64 @@ function expectNoLog(path: string): void {
   })
 }
 
-/** Reads the watermark; no process can write the file while it is open. @throws TARGET_LOCKED, TARGET_UNUSABLE */
-async function readWatermark(database: TargetDatabase, path: string): Promise<TargetWatermark | null> {
+const DAMAGE = /Could not read enough bytes|Corrupt database file|not a valid DuckDB database/
+
+/** True for what is left of a DuckDB file: an empty file, or one with its mark. */
+async function isLeftOfDatabase(path: string): Promise<boolean> {
+  const head = await readHead(path)
+  return head.length === 0 || head.toString('latin1').slice(8) === 'DUCK'
+}
+
+async function readHead(path: string): Promise<Buffer> {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(12), 0, 12, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+/** @throws Error like DuckDB's if the file is shorter than its own header says */
+async function expectWhole({ rows }: TargetDatabase, path: string): Promise<void> {
+  const [row] = await rows<{ bytes: string }>(`SELECT (${HEADERS_BYTES} + total_blocks * block_size)::VARCHAR AS bytes
+    FROM pragma_database_size() WHERE database_name = 'published'`)
+  if ((await stat(path)).size < Number(row!.bytes)) throw new Error('Could not read enough bytes')
+}
+
+/**
+ * Reads the watermark; no process can write the file while it is open. Null for a damaged file that a refill replaces.
+ * @throws TARGET_LOCKED, TARGET_UNUSABLE
+ */
+async function readWatermark(database: TargetDatabase, snapshot: Snapshot): Promise<TargetWatermark | null> {
+  const { path, name, refill } = snapshot
   expectNoLog(path)
   if (!existsSync(path)) return null
   try {
     return await readingPublished(database, path, async () => {
+      await expectWhole(database, path)
       const [table] = await database.rows(`SELECT 1 FROM duckdb_tables()
         WHERE database_name = 'published' AND schema_name = 'main' AND table_name = '${WATERMARK_TABLE}'`)
       if (!table) throw foreign(path)
       return readStoredWatermark(database, `published.main.${WATERMARK_TABLE}`)
     })
   } catch (cause) {
-    throw targetError(path, cause, HINT)
+    if (!DAMAGE.test(messageOf(cause)) || !(await isLeftOfDatabase(path))) throw targetError(path, cause, HINT)
+    if (refill) return null
+    throw new ConvohouseError('TARGET_UNUSABLE', {
+      what: `${path} is truncated or damaged.`,
+      hint: `Run \`convohouse publish ${name} --refill\`, which replaces it.`,
+      cause,
+    })
   }
 }
 
 const inSchema = (name: string): string => (name.includes('.') ? quotedTable(name) : `main.${quoteName(name)}`)
 
-type Snapshot = Pick<SnapshotTarget, 'path' | 'search' | 'compress'>
+interface Snapshot extends Pick<SnapshotTarget, 'name' | 'path' | 'search' | 'compress'> {
+  /** True if a damaged file is replaced. */
+  refill?: boolean
+}
 
 /**
  * Writes a delta's changes, the index, which does not follow its table, and the watermark, and checkpoints, so that no
@@ -137,6 +180,8 @@ async function writeNext(
     await transaction({ database }, async () => {
       let isSearchChanged = kind === 'refill'
       for await (const table of tables) {
+        const difference = kind === 'delta' ? await differenceOf(database, table) : null
+        if (difference !== null) throw changedByOwner(`${snapshot.path} was changed: ${difference}.`, snapshot.name)
         await deleteRows(database, attachedTable(table), table)
         await insertRows(database, attachedTable(table), table)
         isSearchChanged ||= table.name === SEARCHED.table
@@ -165,7 +210,7 @@ async function removeNext(path: string): Promise<void> {
 async function applyPackage(database: TargetDatabase, snapshot: Snapshot, contents: Package): Promise<void> {
   const { path } = snapshot
   const next = nextFile(path, contents.watermark.publicationId)
-  expectBase(path, await readWatermark(database, path), contents.base)
+  expectBase(path, await readWatermark(database, snapshot), contents.base)
   // A file system that can share blocks copies instantly.
   if (contents.kind === 'delta') await copyFile(path, next, constants.COPYFILE_FICLONE)
   // A symbolic link has been pointed elsewhere: DuckDB would create an empty file.
@@ -173,7 +218,7 @@ async function applyPackage(database: TargetDatabase, snapshot: Snapshot, conten
   await writeNext(database, snapshot, contents)
   await keepMode(path, next)
   await syncFile(next)
-  expectBase(path, await readWatermark(database, path), contents.base)
+  expectBase(path, await readWatermark(database, snapshot), contents.base)
   await rename(next, path)
   await syncFolder(dirname(path))
 }
@@ -187,7 +232,7 @@ export async function openSnapshot(database: TargetDatabase, target: Snapshot): 
     throw targetError(path, cause, DISK_HINT)
   })
   return {
-    watermark: () => readWatermark(database, path),
+    watermark: () => readWatermark(database, snapshot),
     async apply(contents) {
       try {
         await applyPackage(database, snapshot, contents)
