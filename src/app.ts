@@ -12,6 +12,7 @@ import { heldUntilMs } from './steps/export/lease-recovery.ts'
 import type { Pending } from './steps/pending.ts'
 import { openRunLog, type RunLog } from './steps/run-log.ts'
 import { makeSteps, openPendingPages, type RunSteps } from './steps.ts'
+import { expectTimeZones } from './warehouse/load/time-zone.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import type { QueryObserver, Questions } from './warehouse/query/http/handler.ts'
 import { serveQueries } from './warehouse/query/http/socket-server.ts'
@@ -74,6 +75,7 @@ export function openApp({ config, bulk = false, onQuery }: AppOptions): Promise<
     const stores = openStores(home)
     const warehouse = acquire(await openWarehouse({ home, memoryLimit, threads, bulk }), opened => opened.close())
     watchStatementsOf({ home, memoryLimit })
+    await expectTimeZones(warehouse.writer, config.workspaces)
     await removeStaleCopies(home, begunMs)
     // Disk errors are ignored here, because the caller meets and reports them again.
     for (const { workspaceId, record } of await endKilledRuns(warehouse.writer))

@@ -9,13 +9,14 @@ import { delimiter, dirname, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { parseAddress } from './config/address.ts'
+import { cleanEnvironment } from './config/environment.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
 import { problemsOf } from './config/problems.ts'
 import { resourceSettings, resourceShape } from './config/resources.ts'
 import { responseRuleShape, responseRules } from './config/response-rules.ts'
 import { publishConfig, publishSettings, targetConfigs, targets } from './config/targets.ts'
 import { schedule, scheduleConfig, temporalConfig, temporalSettings } from './config/temporal.ts'
-import { dataFolder, duration, moment, size, timeZone } from './config/values.ts'
+import { dataFolder, duration, filePath, hasControl, moment, size, timeZone } from './config/values.ts'
 import {
   secretsInEnvironment,
   secretsReader,
@@ -91,16 +92,16 @@ const address = z
 
 /** The settings of the file. */
 export const file = z.strictObject({
-  home: z.string().min(1).optional(),
+  home: filePath.optional(),
   memoryLimit: size.optional(),
   replayMemoryLimit: size.optional(),
   threads: z.int().min(1).max(256).optional(),
   temporal: temporalSettings.prefault({}),
   webhooks: webhookSettings.prefault({}),
   metrics: address.optional(),
-  checks: z.string().min(1).optional(),
-  models: z.string().min(1).optional(),
-  extensions: z.string().min(1).optional(),
+  checks: filePath.optional(),
+  models: filePath.optional(),
+  extensions: filePath.optional(),
   publish: publishSettings.prefault({}),
   targets: targets.default([]),
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
@@ -235,8 +236,23 @@ function configOf(
   }
 }
 
+/** Returns the places of texts with control characters, which no setting contains. */
+function controlsIn(value: unknown, path: readonly PropertyKey[] = []): (readonly PropertyKey[])[] {
+  if (typeof value === 'string') return hasControl(value) ? [path] : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) =>
+    hasControl(key) ? [path] : controlsIn(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+  )
+}
+
 function fromFile(path: string, env: Environment): Config {
   const { value, locate } = parseFile(path)
+  const [control] = controlsIn(value)
+  if (control !== undefined)
+    throw new ConvohouseError('CONFIG_INVALID', {
+      what: `${path}: ${placeOf(control, locate)} contains a line break or another control character.`,
+      hint: 'Write the text on one line, without the character.',
+    })
   const parsed = file.safeParse(value, { reportInput: true })
   if (!parsed.success) {
     const problems = problemsOf(parsed.error.issues).map(({ path, words }) => `${placeOf(path, locate)} ${words}`)
@@ -263,9 +279,9 @@ const TOKEN_FILE = `${ENV_NAMES.token}_FILE`
 
 /** @throws CONFIG_INVALID if both variables are set */
 function tokenInEnvironment(env: Environment): SecretPlace {
-  const path = env[TOKEN_FILE]?.trim()
+  const path = env[TOKEN_FILE]
   if (!path) return { env: ENV_NAMES.token }
-  if (!env[ENV_NAMES.token]?.trim()) return { file: path }
+  if (!env[ENV_NAMES.token]) return { file: path }
   throw new ConvohouseError('CONFIG_INVALID', {
     what: `${ENV_NAMES.token} and ${TOKEN_FILE} are both set.`,
     hint: 'Unset one of the two.',
@@ -274,9 +290,7 @@ function tokenInEnvironment(env: Environment): SecretPlace {
 
 function fromEnvironment(env: Environment, cwd: string): Config {
   const token = tokenInEnvironment(env)
-  const missing = Object.values(ENV_NAMES).filter(
-    name => !env[name]?.trim() && !(name === ENV_NAMES.token && 'file' in token),
-  )
+  const missing = Object.values(ENV_NAMES).filter(name => !env[name] && !(name === ENV_NAMES.token && 'file' in token))
   if (missing.length > 0) {
     throw new ConvohouseError('CONFIG_MISSING', {
       what: `There is no ${CONFIG_FILE} here, and ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set.`,
@@ -284,8 +298,8 @@ function fromEnvironment(env: Environment, cwd: string): Config {
     })
   }
   const only = {
-    id: env[ENV_NAMES.id]?.trim(),
-    apiUrl: env[ENV_NAMES.apiUrl]?.trim(),
+    id: env[ENV_NAMES.id],
+    apiUrl: env[ENV_NAMES.apiUrl],
     token,
     webhooks: secretsInEnvironment(env),
   }
@@ -304,9 +318,9 @@ function fromEnvironment(env: Environment, cwd: string): Config {
  * @throws CONFIG_MISSING, CONFIG_INVALID, naming setting and line
  */
 export function readConfig(options: { path?: string; env?: Environment; cwd?: string } = {}): Config {
-  const env = options.env ?? process.env
+  const env = cleanEnvironment(options.env ?? process.env)
   const cwd = options.cwd ?? process.cwd()
-  const path = options.path ?? env.CONVOHOUSE_CONFIG
+  const path = options.path || env.CONVOHOUSE_CONFIG
   if (path) return fromFile(resolve(cwd, path), env)
   if (!env[ENV_NAMES.apiUrl] && existsSync(resolve(cwd, CONFIG_FILE))) return fromFile(resolve(cwd, CONFIG_FILE), env)
   return fromEnvironment(env, cwd)
@@ -314,16 +328,16 @@ export function readConfig(options: { path?: string; env?: Environment; cwd?: st
 
 /** Reads only the data folder, for commands that need no workspace. @throws CONFIG_INVALID */
 export function readHome(options: { path?: string; env?: Environment; cwd?: string } = {}): string {
-  const env = options.env ?? process.env
+  const env = cleanEnvironment(options.env ?? process.env)
   const cwd = options.cwd ?? process.cwd()
-  const named = options.path ?? env.CONVOHOUSE_CONFIG ?? (env[ENV_NAMES.apiUrl] ? undefined : CONFIG_FILE)
+  const named = options.path || env.CONVOHOUSE_CONFIG || (env[ENV_NAMES.apiUrl] ? undefined : CONFIG_FILE)
   if (named && existsSync(resolve(cwd, named))) return fromFile(resolve(cwd, named), env).home
   return dataFolder(cwd, env.CONVOHOUSE_HOME)
 }
 
 /** Returns the folder of custom checks that the environment names, for `check` without a configuration. */
 export const readChecks = (env: Environment = process.env, cwd = process.cwd()): string | null =>
-  folderAt(env.CONVOHOUSE_CHECKS, cwd)
+  folderAt(cleanEnvironment(env).CONVOHOUSE_CHECKS, cwd)
 
 /** Returns the environment of this process, for processes that it starts. */
 export const ownEnvironment = (): Environment => process.env

@@ -91,6 +91,41 @@ describe('a configuration from the environment', () => {
   })
 })
 
+describe('a variable', () => {
+  it('with a line break at its end, as files with Windows line ends have it, is read without', () => {
+    const env = Object.fromEntries(
+      Object.entries({ ...ENV, CONVOHOUSE_HOME: 'data' }).map(([k, v]) => [k, ` ${v}\r\n`]),
+    )
+    const { home, workspaces } = readConfig({ env, cwd: folder })
+    expect([home, workspaces[0]!.id, workspaces[0]!.readToken()]).toEqual([join(folder, 'data'), 'ws_env', SECRET])
+    expect(readHome({ env: { CONVOHOUSE_HOME: 'data\r' }, cwd: folder })).toBe(join(folder, 'data'))
+  })
+
+  it.each([
+    ...['CONVOHOUSE_HOME', 'CONVOHOUSE_WORKSPACE', 'CONVOHOUSE_API_TOKEN', 'CONVOHOUSE_API_URL', 'CONVOHOUSE_CHECKS'],
+  ])('with a control character is refused by its name, and creates no folder: %s', name => {
+    for (const character of ['\r', '\n', '\0', '\t', '\u2028', '\ufeff']) {
+      const error = errorOf(() => readConfig({ env: { ...ENV, [name]: `https://a${character}b` }, cwd: folder }))
+      expect([error.code, error.message]).toEqual(['CONFIG_INVALID', expect.stringContaining(`${name} contains`)])
+    }
+  })
+
+  it.each(['~', '~/data', '$HOME/data', '%USERPROFILE%\\data'])(
+    'with a path that only a shell completes is refused: %s',
+    path => {
+      for (const name of ['CONVOHOUSE_HOME', 'CONVOHOUSE_CONFIG', 'CONVOHOUSE_MODELS', 'CONVOHOUSE_API_TOKEN_FILE']) {
+        const error = errorOf(() => readConfig({ env: { ...ENV, [name]: path }, cwd: folder }))
+        expect([error.code, error.message]).toEqual([
+          'CONFIG_INVALID',
+          expect.stringContaining(`${name} begins with ~`),
+        ])
+      }
+      const config = readConfig({ env: { ...ENV, CONVOHOUSE_HOME: `./${path}` }, cwd: folder })
+      expect(config.home).toBe(join(folder, path))
+    },
+  )
+})
+
 describe('a configuration from a file', () => {
   it('can have several workspaces, each with its own settings and token', () => {
     const text = `home: ../elsewhere
@@ -132,6 +167,8 @@ workspaces:
     ['since: 2199-01-01', 'workspaces[0].since', 5, /future/],
     ['timeout: 25d', 'workspaces[0].timeout', 5, /24d at most/],
     ['timeZone: Berlin', 'workspaces[0].timeZone', 5, /IANA/],
+    ['timeZone: "+05:30"', 'workspaces[0].timeZone', 5, /IANA/],
+    ['schedule: { cron: 99 * * * * }', 'workspaces[0].schedule.cron', 5, /cron expression of five fields/],
     ['requestsPerHour: many', 'workspaces[0].requestsPerHour', 5, /must be a number, not a text/],
     ['pageSize: 1.5', 'workspaces[0].pageSize', 5, /must be a whole number, not a fraction/],
   ])('is rejected with setting and line for %s', (line, setting, lineNumber, why) => {
@@ -146,6 +183,20 @@ workspaces:
     ['an unknown setting', `${workspace()}colour: red\n`, /colour \(line 5\) is not a known setting/],
     ['no workspace', 'workspaces: []\n', /workspaces \(line 1\).*at least one/],
     ['an empty file', '', /the file is empty/],
+    ['too little memory', `memoryLimit: 5MB\n${workspace()}`, /memoryLimit \(line 1\) must be from 128MB/],
+    [
+      'more memory than DuckDB can count',
+      `memoryLimit: 9999999TB\n${workspace()}`,
+      /memoryLimit \(line 1\) must be from/,
+    ],
+    ['a home directory in a path', `models: ~/models\n${workspace()}`, /models \(line 1\) begins with ~, \$ or/],
+    [
+      'a variable in the path of a token',
+      workspace().replace('{ env: WS_1_TOKEN }', '{ file: $HOME/token }'),
+      /token.file \(line 4\) begins with/,
+    ],
+    ['a control character in an id', workspace('organizations: ["a\\r"]'), /organizations\[0\] \(line 5\) contains a/],
+    ['a line break in a path', `home: |\n  data\n${workspace()}`, /home \(line 1\) contains a line break/],
     ['an invalid size', `memoryLimit: much\n${workspace()}`, /memoryLimit \(line 1\).*size such as 1GB/],
     [
       'an address with a password',

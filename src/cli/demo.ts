@@ -16,7 +16,7 @@ import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../run/emb
 import { SANDBOX_DEFAULTS } from '../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
 import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
-import { filled, invalidFlag } from './flags/values.ts'
+import { invalidFlag, newPath } from './flags/values.ts'
 import { writeResult } from './output/write.ts'
 import { planLines } from './plan.ts'
 import { chooseDisplays } from './sync/displays.ts'
@@ -31,7 +31,7 @@ export const define = (command: Command): Command =>
     .option(
       '--home <folder>',
       'empty folder for the warehouse (default: a new temporary folder, which is kept)',
-      filled('--home'),
+      newPath('--home'),
     )
     .addHelpText(
       'after',

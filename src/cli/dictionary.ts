@@ -5,7 +5,7 @@ import { notWritable } from '../core/disk.ts'
 import type { DescribedTable } from '../warehouse/dictionary/dictionary.ts'
 import type { StoredModel } from '../warehouse/models/stored-models.ts'
 import { storageOf } from './flags/configuration.ts'
-import { filled, invalidFlag } from './flags/values.ts'
+import { invalidFlag, newPath } from './flags/values.ts'
 import { grid, gridOnStdout } from './terminal/columns.ts'
 import { log, print, printJson } from './terminal/print.ts'
 
@@ -19,7 +19,7 @@ interface DictionaryFlags {
 export const define = (command: Command): Command =>
   command
     .argument('[table]', 'only this table or view')
-    .option('-o, --output <file>', 'write it to a file', filled('--output'))
+    .option('-o, --output <file>', 'write it to a file', newPath('--output'))
     .addOption(
       new Option('--diagram', 'the diagrams of how the tables refer to each other, in Mermaid').conflicts('json'),
     )

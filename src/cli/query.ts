@@ -18,7 +18,7 @@ import {
 } from '../warehouse/query/warehouse-client.ts'
 import { storageOf } from './flags/configuration.ts'
 import { addConfigFlag } from './flags/sync-flags.ts'
-import { duration, filled, invalidFlag, oneOf, whole } from './flags/values.ts'
+import { duration, filled, invalidFlag, newPath, oneOf, whole } from './flags/values.ts'
 import {
   chooseFormat,
   FORMATS,
@@ -47,7 +47,7 @@ export const define = (command: Command): Command =>
       `${FORMATS.join(', ')} (default: a table on a terminal, else csv)`,
       oneOf('--format', FORMATS),
     )
-    .option('-o, --output <file>', 'write to a file; its extension selects the format', filled('--output'))
+    .option('-o, --output <file>', 'write to a file; its extension selects the format', newPath('--output'))
     .addOption(
       new Option('--timeout <duration>', 'stop after this time')
         .argParser(duration('--timeout', { min: SECOND / 10, max: LONGEST_TIMEOUT_MS }))

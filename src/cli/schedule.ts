@@ -212,9 +212,10 @@ function stateText({ paused, note }: NonNullable<ScheduleState['schedule']>): st
   return note ? `paused (${note})` : 'paused'
 }
 
-function lastOutcomeText({ outcome, failure }: LastRun): string {
+function lastOutcomeText({ outcome, failure, isReserved }: LastRun): string {
   if (outcome === 'unanswered') return 'no worker has answered'
-  return failure ? `${outcomeText(outcome)} (${failure.code ?? failure.what})` : outcomeText(outcome)
+  const text = outcomeText(outcome, isReserved)
+  return failure ? `${text} (${failure.code ?? failure.what})` : text
 }
 
 /** Returns the cells for the last run. `lastRun` is null if nothing has run, or if the server has deleted the run. */

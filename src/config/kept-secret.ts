@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { z } from 'zod'
 import { ConvohouseError, type ErrorCode } from '../core/errors.ts'
+import { filePath, hasControl } from './values.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -10,7 +11,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export type SecretPlace = { env: string } | { file: string }
 
 export const secretPlace = (what: string) =>
-  z.union([z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })], {
+  z.union([z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: filePath })], {
     error: `must be \`{ env: NAME }\` or \`{ file: PATH }\`: the place of the ${what}, not the ${what} itself`,
   })
 
@@ -39,15 +40,22 @@ export function secretReader(where: SecretPlace, env: Environment, { what, code 
       `The ${kind} configured for the ${what} ${problem}. Its name is not shown, because it may be the ${what} itself.`,
       `Enter the name of a ${kind} that contains the ${what}, not the ${what} itself.`,
     )
+  const usable = (value: string): string => {
+    if (!hasControl(value)) return value
+    throw new ConvohouseError('CONFIG_INVALID', {
+      what: `The ${what} contains a line break or another control character.`,
+      hint: 'Set it again, without characters before, in or after it.',
+    })
+  }
   const inVariable = (name: string) => {
     const value = env[name]?.trim()
-    if (value) return value
+    if (value) return usable(value)
     if (mayBeSecretItself(name)) throw unnamed('variable', 'is not set')
     throw missing(`The variable ${name}, which must contain the ${what}, is not set.`, `Set it: export ${name}=…`)
   }
   const inFile = (path: string) => {
     const value = textOf(path)
-    if (value) return value
+    if (value) return usable(value)
     if (value === undefined && mayBeSecretItself(basename(path))) throw unnamed('file', 'cannot be read')
     if (value === undefined)
       throw missing(

@@ -1,6 +1,7 @@
 // Settings of the PostgreSQL server of a target or of its catalog.
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { filePath } from './values.ts'
 
 /** PostgreSQL truncates names to 63 bytes, and the schemas of marts and models have a suffix. */
 const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/
@@ -14,9 +15,9 @@ export const serverFields = {
   port: z.int().min(1).max(65_535).default(5_432),
   database: z.string().min(1),
   user: z.string().min(1),
-  passwordFile: z.string().min(1).optional(),
+  passwordFile: filePath.optional(),
   sslmode: z.enum(SSL_MODES).optional(),
-  sslrootcert: z.string().min(1).optional(),
+  sslrootcert: filePath.optional(),
 }
 
 type Given = z.infer<z.ZodObject<typeof serverFields>>

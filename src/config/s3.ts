@@ -3,6 +3,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { Environment } from './kept-secret.ts'
+import { FOR_SHELL, filePath, isForShell } from './values.ts'
 
 /** Matches `s3://bucket/prefix`, without characters that readers treat as a pattern. */
 const S3_PATH = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9._=-]+)*\/?$/
@@ -23,9 +24,9 @@ export const s3Settings = z
     endpoint: z.string().refine(isEndpoint, 'must be an address such as https://s3.example.com').optional(),
     region: z.string().min(1).optional(),
     urlStyle: z.enum(['path', 'vhost']).optional(),
-    credentialsFile: z.string().min(1).optional(),
+    credentialsFile: filePath.optional(),
     profile: z.string().min(1).optional(),
-    caFile: z.string().min(1).optional(),
+    caFile: filePath.optional(),
   })
   .refine(({ profile, credentialsFile }) => profile === undefined || credentialsFile !== undefined, {
     path: ['profile'],
@@ -40,10 +41,11 @@ export const folderOrS3 = z
   .min(1)
   .superRefine((path, context) => {
     const isUrl = /^[a-z0-9]+:\/\//i.test(path)
-    const message = isS3Path(path)
+    const ofUrl = isS3Path(path)
       ? s3Path.safeParse(path).error?.issues[0]?.message
       : 'must be a folder or s3://BUCKET/PREFIX'
-    if (isUrl && message !== undefined) context.addIssue({ code: 'custom', message })
+    const message = isUrl ? ofUrl : isForShell(path) ? FOR_SHELL : undefined
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
   })
 
 /** True if the settings fit the path: settings of a server require a path in S3. */
@@ -110,11 +112,13 @@ const ALWAYS = {
 export function s3Environment({ credentialsFile, profile, region }: S3Place, env: Environment): Record<string, string> {
   const passed = (names: readonly string[]) =>
     Object.fromEntries(names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])))
+  // AWS's library fails without HOME and without an entry in /etc/passwd, even if it is given a file.
+  const machine = { HOME: '/nonexistent', ...passed(OF_THE_MACHINE) }
   const always = { ...ALWAYS, AWS_REGION: region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || DEFAULT_REGION) }
   if (credentialsFile === null)
-    return { ...passed([...OF_THE_MACHINE, ...Object.keys(env).filter(name => name.startsWith('AWS_'))]), ...always }
+    return { ...machine, ...passed(Object.keys(env).filter(name => name.startsWith('AWS_'))), ...always }
   return {
-    ...passed(OF_THE_MACHINE),
+    ...machine,
     ...always,
     AWS_SHARED_CREDENTIALS_FILE: credentialsFile,
     AWS_CONFIG_FILE: credentialsFile,

@@ -1,6 +1,7 @@
 // Settings that targets of several types share: personal data, rows, and full-text search.
 import { z } from 'zod'
 import { isS3Path } from './s3.ts'
+import { filePath } from './values.ts'
 
 const action = z.enum(['keep', 'hash', 'drop']).default('hash')
 
@@ -41,13 +42,10 @@ export const sharedSettings = ({ name, pii, rows }: GivenEvery) => ({
   rows: rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null,
 })
 
-export const localPath = z
-  .string()
-  .min(1)
-  .refine(
-    path => !isS3Path(path),
-    'must be a file on this machine: only a target `parquet` and the data of a `ducklake` can be in S3',
-  )
+export const localPath = filePath.refine(
+  path => !isS3Path(path),
+  'must be a file on this machine: only a target `parquet` and the data of a `ducklake` can be in S3',
+)
 
 /** Languages whose word forms both DuckDB and PostgreSQL know; `simple` leaves words unchanged. */
 const LANGUAGES = [

@@ -1,10 +1,35 @@
-// Settings that are sizes, durations, times, time zones, or paths of DuckDB's files.
+// Settings that are sizes, durations, times, time zones, or paths.
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 import { parseDuration, parseMoment } from '../core/time.ts'
+import { sizeOf } from '../core/words.ts'
 
-export const size = z.string().regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, 'must be a size such as 1GB')
+/** DuckDB opens no warehouse with less than the first, and reads no number beyond the second. */
+const SIZES = { min: 128e6, max: 2 ** 60 }
+
+/** A memory limit of DuckDB. */
+export const size = z
+  .string()
+  .regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, { error: 'must be a size such as 1GB', abort: true })
+  .refine(text => sizeOf(text) >= SIZES.min && sizeOf(text) <= SIZES.max, 'must be from 128MB to 1000000TB')
+
+/** Control characters, line separators, byte order marks and halves of surrogate pairs. */
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\ufeff]/u
+
+/** True for text with a line break or another invisible character that no setting contains. */
+export const hasControl = (text: string): boolean => CONTROL.test(text)
+
+/** True for a path that only a shell completes: `~/data`, `$HOME/data`, `%USERPROFILE%/data`. */
+export const isForShell = (path: string): boolean => /^(?:~|\$|%[^%]+%)/.test(path)
+
+export const FOR_SHELL =
+  'begins with ~, $ or %NAME%, which only a shell replaces: write the whole path, or ./ before it'
+
+export const filePath = z
+  .string()
+  .min(1)
+  .refine(path => !isForShell(path), FOR_SHELL)
 
 const DURATION = 'must be a duration such as 90s, 15m, 2h or 1d'
 
@@ -22,8 +47,10 @@ export const moment = z
   )
   .refine(text => (parseMoment(text, Date.now()) ?? 0) <= Date.now(), 'must not lie in the future')
 
+/** DuckDB knows no offsets such as +05:30, which Node accepts from version 22 on. It checks the name itself when it opens. */
 export const timeZone = z.string().refine(name => {
   try {
+    if (!/^[A-Za-z]/.test(name)) return false
     new Intl.DateTimeFormat('en', { timeZone: name })
     return true
   } catch {

@@ -55,9 +55,9 @@ const SECRET_NAMES = ['CONVOHOUSE_WEBHOOK_SECRET', 'CONVOHOUSE_WEBHOOK_SECRET_NE
 /** Returns the places of the secrets: each is in the variable, or in the file that `…_FILE` names. */
 export function secretsInEnvironment(env: Environment): { secrets: SecretPlace[] } | undefined {
   const secrets = SECRET_NAMES.flatMap((name): SecretPlace[] => {
-    const file = env[`${name}_FILE`]?.trim()
+    const file = env[`${name}_FILE`]
     if (file) return [{ file }]
-    return env[name]?.trim() ? [{ env: name }] : []
+    return env[name] ? [{ env: name }] : []
   })
   return secrets.length > 0 ? { secrets } : undefined
 }

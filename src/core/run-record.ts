@@ -40,8 +40,14 @@ const OUTCOME_TEXTS: Partial<Record<string, string>> = {
   declined: 'declined, nothing was exported',
 }
 
-/** Returns the outcome of a run as text for people; an outcome without a text, such as `done`, is returned unchanged. */
-export const outcomeText = (outcome: string): string => OUTCOME_TEXTS[outcome] ?? outcome
+/**
+ * Returns the outcome of a run as text for people; an outcome without a text, such as `done`, is returned unchanged. `isReserved`:
+ * only history waits, because the sessions left are reserved.
+ */
+export const outcomeText = (outcome: string, isReserved = false): string =>
+  outcome === 'period-spent' && isReserved
+    ? 'history waits, the sessions left are reserved for new conversations'
+    : (OUTCOME_TEXTS[outcome] ?? outcome)
 
 /** Times are ms since the epoch, UTC. */
 export interface RunRecord extends Partial<RunEnd> {

@@ -294,4 +294,10 @@ describe('the environment of the process that writes to S3', () => {
     expect(found).toMatchObject({ AWS_EC2_METADATA_DISABLED: 'true' })
     expect(found).not.toHaveProperty('AWS_ACCESS_KEY_ID')
   })
+
+  it('has a home folder even in a process without one, for which the library of AWS would read no file', () => {
+    const { HOME: _, ...homeless } = env
+    for (const s3 of [{}, { credentialsFile: 'f' }])
+      expect(s3Environment(placeOfTarget(s3), homeless)).toMatchObject({ HOME: '/nonexistent', AWS_REGION: 'r' })
+  })
 })

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { warehouseChecks } from '../../src/warehouse/checks/all-checks.ts'
 import type { Row } from '../../src/warehouse/connection.ts'
+import { expectTimeZones } from '../../src/warehouse/load/time-zone.ts'
 import { marts } from '../../src/warehouse/marts/declarations.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import { sqlFiles } from '../../src/warehouse/sql-files.ts'
@@ -31,4 +32,14 @@ it('views, marts and checks have equal rows in sessions of any zone', async () =
     await refreshMarts(writer)
     expect(await allRows(), zone).toEqual(expected)
   }
+})
+
+it('a time zone that DuckDB does not know is refused by its workspace, before anything is requested', async () => {
+  const { writer } = app.warehouse
+  await expectTimeZones(writer, [{ id: 'w', timeZone: 'europe/berlin' }])
+  for (const timeZone of ['+05:30', 'Mars/Olympus', 'localtime'])
+    await expect(expectTimeZones(writer, [{ id: 'w', timeZone }])).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining(`timeZone of workspace w is "${timeZone}"`) as string,
+    })
 })

@@ -23,6 +23,7 @@ import {
   rules,
   serviceLevels,
   space,
+  timeZones,
   unconfigured,
   warehouse,
 } from './storage.ts'
@@ -40,6 +41,7 @@ const CHECKS: readonly [name: string, check: Check][] = [
   ['space', space],
   ['memory', ({ config }) => memory(config)],
   ['landing', landing],
+  ['time zones', timeZones],
   ['warehouse', warehouse],
   ['rules', inWarehouse(rules)],
   ['models', inWarehouse(models)],

@@ -1,6 +1,6 @@
 // Checks the machine and the data folder: Node, memory, disk, landing, and the contents of the warehouse.
 import { stat, statfs } from 'node:fs/promises'
-import { totalmem } from 'node:os'
+import { tmpdir, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { quoteText } from '../../catalog/layout.ts'
 import { STREAMS } from '../../catalog/resources/resources.ts'
@@ -10,11 +10,13 @@ import type { ServiceLevel } from '../../core/response-rules.ts'
 import { bytes, count, counted, sizeOf } from '../../core/words.ts'
 import { isThere, probeFolder } from '../../files/durable.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
+import { openTargetDatabase } from '../../publish/target-database.ts'
 import { readGaps } from '../../reports/gaps.ts'
 import { countQuarantined } from '../../reports/quarantine.ts'
 import { landingStatus, workspacesIn } from '../../reports/status.ts'
 import { allChecks } from '../../warehouse/checks/all-checks.ts'
 import { runCheck } from '../../warehouse/checks/results.ts'
+import { expectTimeZones } from '../../warehouse/load/time-zone.ts'
 import { expectLayout } from '../../warehouse/maintenance/create-tables.ts'
 import { wrongModels } from '../../warehouse/models/stored-models.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
@@ -165,6 +167,13 @@ export const warehouse: Check = async setup => {
   setup.answers = true
   const how = setup.isHeld() ? 'is held by another process, which answers queries' : 'opens'
   return ok(`${file}, ${bytes(await warehouseSize(file))}: ${how}`)
+}
+
+/** Asks a DuckDB without a file, since there may be no warehouse yet. */
+export const timeZones: Check = async ({ config, workspaces }) => {
+  const spillFolder = join(tmpdir(), 'convohouse-doctor')
+  await expectTimeZones(await openTargetDatabase({ ...config, spillFolder }), workspaces)
+  return []
 }
 
 /** Runs the checks of the tables. */

@@ -2,6 +2,7 @@
 
 import { type ListenAddress, parseAddress } from '../../config/address.ts'
 import { chosenResources, RESOURCE_NAMES, resourceNames } from '../../config/resources.ts'
+import { FOR_SHELL, isForShell } from '../../config/values.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { durationText, parseDuration, parseMoment } from '../../core/time.ts'
 
@@ -70,6 +71,14 @@ export const filled =
   (text: string): string => {
     if (text.trim() !== '') return text
     throw unusable(flag, text, 'Give a value.')
+  }
+
+/** Parses the path of a file or folder to write. Shells replace no `~` in `--output=~/file`. */
+export const newPath =
+  (flag: string) =>
+  (text: string): string => {
+    if (isForShell(text)) throw unusable(flag, text, `The path ${FOR_SHELL}.`)
+    return filled(flag)(text)
   }
 
 /** Parses a repeatable flag. */

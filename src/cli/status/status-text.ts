@@ -261,7 +261,7 @@ function stateText(run: RunStatus, nowMs: number): string {
     case 'killed':
       return `killed, last seen ${since(run.endedAt, nowMs)}, ${started}${process(run)}`
     case 'ended':
-      return `${outcomeText(run.outcome ?? 'ended')} ${since(run.endedAt, nowMs)}${by(run)}, after ${took(run)} (${counts(run)})`
+      return `${outcomeText(run.outcome ?? 'ended', run.success === true)} ${since(run.endedAt, nowMs)}${by(run)}, after ${took(run)} (${counts(run)})`
   }
 }
 

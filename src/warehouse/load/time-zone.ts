@@ -1,8 +1,24 @@
 // The time zone of a workspace's days. It is stored with the rows (`_workspaces`), which are updated when the configuration changes.
 import { layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
+import { ConvohouseError } from '../../core/errors.ts'
 import { beginEpoch } from '../changes/log-changes.ts'
 import type { Writer } from '../connection.ts'
+
+/** Asks DuckDB itself, since Node knows other time zones. @throws CONFIG_INVALID, before anything is requested and billed */
+export async function expectTimeZones(
+  { rows }: Pick<Writer, 'rows'>,
+  workspaces: readonly { id: string; timeZone: string }[],
+): Promise<void> {
+  for (const { id, timeZone } of workspaces)
+    await rows('SELECT now() AT TIME ZONE $zone', { zone: timeZone }).catch(cause => {
+      throw new ConvohouseError('CONFIG_INVALID', {
+        what: `The timeZone of workspace ${id} is ${JSON.stringify(timeZone)}, which DuckDB does not know.`,
+        hint: 'Choose an IANA time zone such as Europe/Berlin: `SELECT name FROM pg_timezone_names()` lists them.',
+        cause,
+      })
+    })
+}
 
 /** Derives the days of all rows of a workspace again, in the open warehouse or in the attached `schema`. */
 export async function deriveDays(

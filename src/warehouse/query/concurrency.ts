@@ -4,7 +4,7 @@
 // DuckDB. A query occupies a thread while it runs: with four slow queries in a pool of four nothing else proceeded, not even fsync.
 
 import { ConvohouseError } from '../../core/errors.ts'
-import { SECOND } from '../../core/time.ts'
+import { formatDuration } from '../../core/time.ts'
 
 interface QueueLimits {
   /** Number of running queries. */
@@ -49,7 +49,7 @@ export function openQueryQueue(limits: QueueLimits): QueryQueue {
         reject(error)
       }
       const onAbort = () => leave(new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' }))
-      const onTimeout = () => leave(tooMany(`this one has waited ${waitMs / SECOND} s for a slot.`))
+      const onTimeout = () => leave(tooMany(`this one has waited ${formatDuration(waitMs)} for a slot.`))
       const timer = setTimeout(onTimeout, waitMs)
       const settle = () => {
         clearTimeout(timer)

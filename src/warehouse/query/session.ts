@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
+import { formatDuration, SECOND } from '../../core/time.ts'
 import type { Statement } from '../statements/held.ts'
 import { watchStatement } from '../statements/watchdog.ts'
 import { queryError } from './query-error.ts'
@@ -127,7 +128,7 @@ function createSession(
 
 const timeout = (timeoutMs: number) =>
   new ConvohouseError('QUERY_TIMEOUT', {
-    what: `The query ran longer than ${timeoutMs / 1_000} s.`,
+    what: `The query ran longer than ${timeoutMs < SECOND ? `${Math.round(timeoutMs)} ms` : formatDuration(timeoutMs)}.`,
     hint: 'Query fewer rows, or raise the timeout.',
     facts: { timeoutMs },
   })

@@ -19,6 +19,8 @@ interface End {
   outcome: SyncReport['outcome'] | 'running' | 'unanswered'
   /** `code` is null for an error that convohouse did not raise. */
   failure: { code: ErrorCode | null; what: string } | null
+  /** True if only history waits, because the sessions left are reserved. */
+  isReserved?: boolean
 }
 
 export interface LastRun extends End {
@@ -55,8 +57,8 @@ function endFromError(error: unknown): End {
     : { outcome: 'failed', failure: { code, what } }
 }
 
-function endFromReport({ outcome, failures: [first] }: SyncReport): End {
-  return { outcome, failure: first ? { code: first.code, what: first.what } : null }
+function endFromReport({ outcome, failures: [first], reserve }: SyncReport): End {
+  return { outcome, failure: first ? { code: first.code, what: first.what } : null, isReserved: reserve !== undefined }
 }
 
 /** Returns the start of the first run of a continue-as-new chain. */

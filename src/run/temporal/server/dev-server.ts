@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
-import { searchPath } from '../../../config.ts'
+import { ownEnvironment, searchPath } from '../../../config.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { SECOND } from '../../../core/time.ts'
 
@@ -121,6 +121,8 @@ function spawnServer(command: string, args: readonly string[]): ServerProcess {
   const child = spawn(process.execPath, ['-e', KEEPER, command, ...args], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     detached: true,
+    // The server needs a user's name and home, which a container's process may not have.
+    env: { USER: 'convohouse', HOME: '/nonexistent', ...ownEnvironment() },
   })
   let said = ''
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {

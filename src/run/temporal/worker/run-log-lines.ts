@@ -43,7 +43,10 @@ export function runLines(write: (line: string) => void, price: (line: string) =>
       const [failure] = report.failures
       const why = failure ? `; ${failure.code}: ${failure.what}` : ''
       const missing = report.gaps ? '; some ranges cannot be read: `convohouse status` names them' : ''
-      line(of, `ended: ${outcomeText(report.outcome)}; ${countsOf(report)}${why}${missing}`)
+      line(
+        of,
+        `ended: ${outcomeText(report.outcome, report.reserve !== undefined)}; ${countsOf(report)}${why}${missing}`,
+      )
     },
     gaveUp(of, error) {
       begun.delete(of.run)
