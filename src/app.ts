@@ -103,6 +103,7 @@ interface RunOptions {
   stopping?: AbortSignal
   clock?: Clock
   onPage?: NonNullable<StepsDependencies['onPage']>
+  onFinishing?: NonNullable<StepsDependencies['onFinishing']>
   /** True if other runs of this process may be working on the workspace, so that this one only plans. */
   beside?: boolean
 }
@@ -194,6 +195,7 @@ export function openRun(
       signal,
       ...(options.stopping && { stopping: options.stopping }),
       ...(options.onPage && { onPage: options.onPage }),
+      ...(options.onFinishing && { onFinishing: options.onFinishing }),
     })
     const heldUntil = () => heldUntilMs({ ...source, settings: workspace }, workspace.timeoutMs)
     return { steps, run, heldUntil }

@@ -83,7 +83,15 @@ export function makeSteps(
     beside?: boolean
   },
 ): RunSteps {
-  const { warehouse, workspaceId, pending, log, eventsCome = () => false, beside = false } = dependencies
+  const {
+    warehouse,
+    workspaceId,
+    pending,
+    log,
+    onFinishing = () => {},
+    eventsCome = () => false,
+    beside = false,
+  } = dependencies
   const fetching: ResourceFetching = {
     ...dependencies,
     facts: warehouseFacts(warehouse, workspaceId),
@@ -113,8 +121,10 @@ export function makeSteps(
   async function keepDerived(): Promise<string[]> {
     const { models: folder, now, signal } = dependencies
     const { writer } = warehouse
+    onFinishing({ work: 'marts', left: null })
     await refreshMarts(writer)
     const before = new Map((await wrongModels(writer)).map(({ name, outcome }) => [name, outcome]))
+    if (folder !== null) onFinishing({ work: 'models', left: null })
     const models = await refreshModels({ warehouse, folder, now, signal })
     return models
       .filter(({ name, outcome }) => outcome !== 'built' && outcome !== before.get(name))
@@ -140,6 +150,7 @@ export function makeSteps(
   /** Runs the checks of the tables. Their failure is reported like that of upkeep. */
   async function runChecks(): Promise<{ failed: FailedCheck[]; failure: Failure | null }> {
     const { now, signal } = dependencies
+    onFinishing({ work: 'checks', left: null })
     try {
       const failed = await checkAfterLoads({ warehouse, folder: dependencies.checks, now, signal })
       return { failed: failed.map(({ name, outcome }) => ({ name, outcome })), failure: null }

@@ -22,6 +22,13 @@ export interface Host {
   shouldHandOver?(): boolean
 }
 
+/** What a sync does after its last answer: it loads pages, requests resources by the ids in them, and derives figures. */
+export interface Finishing {
+  work: 'pages' | 'resources' | 'marts' | 'models' | 'checks'
+  /** Number of pages or ids that are left; null if it is not known. */
+  left: number | null
+}
+
 export type ProgressUpdate =
   /** The run lists agents and reads landed pages. With `heldUntilMs`, it still waits for leases that others hold. */
   | { kind: 'planning'; heldUntilMs: number | null }
@@ -29,5 +36,6 @@ export type ProgressUpdate =
   | { kind: 'governor'; governor: GovernorState; windowsLeft: number }
   /** `code`: the failure that paused the run. */
   | { kind: 'waiting'; untilMs: number; reason: 'paused' | 'hour'; code?: ErrorCode }
+  | ({ kind: 'finishing' } & Finishing)
   | { kind: 'events'; received: number; waiting: number; applied: number }
   | { kind: 'failure'; failure: Failure; agentId: string | null }

@@ -16,8 +16,11 @@ export interface Loader {
   landed(landed: Landed): void
   /** Reports that nothing will land for a while, so that waiting pages are loaded now. */
   idle(): void
-  /** Resolves when all landed pages are loaded or, with `now`, when the running batch is. Returns the failure of a load, if any. */
-  drained(now: boolean): Promise<Failure | null>
+  /**
+   * Resolves when all landed pages are loaded or, with `now`, when the running batch is. Returns the failure of a load, if any.
+   * Calls `loading` with the number of pages before each load.
+   */
+  drained(now: boolean, loading: (pages: number) => void): Promise<Failure | null>
 }
 
 /** Number of waiting pages that start a load at once. */
@@ -39,6 +42,7 @@ export function startLoader(
   let loadedAtMs = hasRows && waitingAtStart === 0 ? startedAtMs : Number.NEGATIVE_INFINITY
   let failure: Failure | null = null
   let stopping = false
+  let onLoad = (_pages: number): void => {}
   /** True to load even small batches, until no page is waiting. */
   let hurry = false
   /** State of the workspace's first conversations. The listing of agents lands before them and is loaded separately. */
@@ -52,6 +56,7 @@ export function startLoader(
     try {
       while (isDue() && !stopping) {
         if (firstRows === 'landed') firstRows = 'loaded'
+        onLoad(waiting)
         waiting = (await steps.load({ workspaceId })).waiting
         loadedAtMs = newestMs
         if (waiting === 0) hurry = false
@@ -82,8 +87,9 @@ export function startLoader(
       start()
     },
     idle: loadNow,
-    async drained(atOnce) {
+    async drained(atOnce, loading) {
       stopping = atOnce
+      onLoad = loading
       while (running) await running
       loadNow()
       while (running) await running

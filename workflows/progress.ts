@@ -3,13 +3,15 @@
 import type { ErrorCode } from '../src/core/errors.ts'
 import type { Plan } from '../src/core/planning/planner.ts'
 import { momentText } from '../src/core/time.ts'
-import type { ProgressUpdate } from './host.ts'
+import type { Finishing, ProgressUpdate } from './host.ts'
 import type { Failure, LeaseOutcome, SyncReport } from './steps.ts'
 
 export interface Progress {
   /** The running sync; null if none. */
   run: string | null
-  phase: 'planning' | 'syncing' | 'waiting' | 'idle'
+  phase: 'planning' | 'syncing' | 'waiting' | 'finishing' | 'idle'
+  /** Null unless the sync is finishing. */
+  finishing: Finishing | null
   /** During planning: time until which the sync waits for leases that others hold. */
   heldUntilMs: number | null
   paused: boolean
@@ -32,6 +34,7 @@ const KEPT_FAILURES = 5
 
 const NOTHING = {
   heldUntilMs: null,
+  finishing: null,
   windows: 0,
   windowsLeft: 0,
   agents: 0,
@@ -98,6 +101,10 @@ export function applyUpdate(progress: Progress, update: ProgressUpdate): Progres
       const { kind: _kind, ...waiting } = update
       return { ...progress, phase: 'waiting', waiting }
     }
+    case 'finishing': {
+      const { kind: _kind, ...finishing } = update
+      return { ...progress, phase: 'finishing', waiting: null, finishing }
+    }
     case 'events':
       // Events are counted by the workflow that drains the spool.
       return progress
@@ -119,6 +126,18 @@ export const waitReason = ({ reason, code }: Pick<NonNullable<Progress['waiting'
     ? "the hour's requests are spent"
     : ((code && PAUSES[code]) ?? 'the vendor gives no usable answer, or asks for a pause')
 
+const FINISHING: Record<Finishing['work'], string> = {
+  pages: 'loading landed pages',
+  resources: 'requesting other resources',
+  marts: 'refreshing the marts',
+  models: 'building the models',
+  checks: 'running the checks',
+}
+
+/** Returns text such as `loading landed pages, 312 left`. */
+export const finishingText = ({ work, left }: Finishing): string =>
+  `${FINISHING[work]}${left === null ? '' : `, ${left} left`}`
+
 /** Returns the progress as text for Temporal's UI, which renders Markdown. */
 export function progressMarkdown(progress: Progress): string {
   const {
@@ -134,11 +153,13 @@ export function progressMarkdown(progress: Progress): string {
     sessions,
     failures,
     heldUntilMs,
+    finishing,
   } = progress
   const held = heldUntilMs === null ? '' : `: leases are held, until ${momentText(heldUntilMs)}`
+  const last = finishing ? `: ${finishingText(finishing)}` : ''
   const until = waiting ? `: ${waitReason(waiting)}, until ${momentText(waiting.untilMs)}` : ''
   return [
-    `**${paused ? 'paused' : phase}**${phase === 'planning' ? held : until}`,
+    `**${paused ? 'paused' : phase}**${phase === 'planning' ? held : phase === 'finishing' ? last : until}`,
     `run ${run ?? '–'}: ${windows - windowsLeft} of ${windows} windows of ${agents} agents`,
     `${pages} pages, ${conversations} conversations, ${sessions} sessions billed`,
     ...failures.map(({ code, what }) => `- ${code}: ${what}`),

@@ -76,13 +76,16 @@ export async function continueSync(
     const failure = loop.status === 'rejected' ? failureOf(loop.reason) : null
     if (failure) run.report.failures.push({ ...failure, agentId: null })
   }
-  const loadFailure = await run.loader.drained(run.report.outcome === 'interrupted')
+  const loadFailure = await run.loader.drained(run.report.outcome === 'interrupted', left =>
+    host.notify({ kind: 'finishing', work: 'pages', left }),
+  )
   if (loadFailure) fail(run, loadFailure, null)
   // No host continues a sync that was cancelled while it handed over.
   if ((run.handingOver || run.report.outcome === 'preempted') && host.cancelled()) run.report.outcome = 'interrupted'
   else if (run.handingOver && !loadFailure && loops.every(loop => loop.status === 'fulfilled'))
     return { report: null, checkpoint: checkpointOf(run) }
   const report = finalReport(run)
+  host.notify({ kind: 'finishing', work: 'resources', left: null })
   const finished = await steps.finish({ request, report }).catch(error => {
     // A disk that failed earlier also fails here, and the report already contains that failure.
     if (report.failures.every(failure => failure.kind !== 'storage')) throw error

@@ -1,6 +1,6 @@
 // The embedded host: runs the orchestration in this process, without a server.
 import { randomUUID } from 'node:crypto'
-import type { Host, ProgressUpdate } from '../../workflows/host.ts'
+import type { Finishing, Host, ProgressUpdate } from '../../workflows/host.ts'
 import { waitForHolders } from '../../workflows/lost-lease.ts'
 import type { Prepared, Steps, SyncReport, SyncRequest } from '../../workflows/steps.ts'
 import { syncWorkspace } from '../../workflows/sync.ts'
@@ -141,7 +141,8 @@ const stoppedWaiting = () => new ConvohouseError('INTERRUPTED', { what: 'The syn
 /** Runs one sync, once no export worker of an earlier run on Temporal can send requests. @returns null if `confirm` returned false */
 export const syncOnce = (options: EmbeddedOptions): Promise<SyncReport | null> =>
   logged(options, async log => {
-    const run = await openRun({ ...options, log })
+    const onFinishing = (finishing: Finishing) => options.onProgress?.({ kind: 'finishing', ...finishing })
+    const run = await openRun({ ...options, log, onFinishing })
     const host = hostOf(options)
     const request = { ...options.request, run: run.run, workspaceId: options.workspace.id }
     try {

@@ -1,5 +1,6 @@
 // The sandbox as an HTTP server: reads requests, waits for the configured latency, writes answers.
 
+import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -44,6 +45,8 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
   const service = createService(options)
   const { world, clock, faults, conditions, webhooks } = service
   const closing = new AbortController()
+  // Each delayed answer listens to it.
+  setMaxListeners(0, closing.signal)
   const server = createServer(SERVER_SETTINGS, (request, response) => {
     // Fails only if the caller has closed the connection, or the sandbox closes during a delay.
     serve(service, request, { response, signal: closing.signal }).catch(() => response.destroy())

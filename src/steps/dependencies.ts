@@ -1,4 +1,5 @@
 // The resources of one workspace that the composition root opens for the steps.
+import type { Finishing } from '../../workflows/host.ts'
 import type { VendorClient } from '../client/client.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import type { Landing } from '../landing/landing.ts'
@@ -23,6 +24,8 @@ export interface StepsDependencies {
   isHeld?: () => Promise<boolean>
   /** Called for each landed page, for a live display. */
   onPage?: (page: { agentId: string; records: number; billed: number | null }) => void
+  /** Called when the last step of a sync begins another work, for a live display. */
+  onFinishing?: (finishing: Finishing) => void
 }
 
 /** Fetching under a lease needs no warehouse. */

@@ -58,7 +58,12 @@ describe('a plan', () => {
     expect(await runs(simulated)).toMatchObject([{ outcome: 'declined' }])
 
     const pages: number[] = []
-    const report = await syncOnce(embedded(simulated, { onPage: page => pages.push(page.records) }))
+    const works: string[] = []
+    const onProgress: EmbeddedOptions['onProgress'] = news => {
+      if (news.kind === 'finishing' && works.at(-1) !== news.work) works.push(news.work)
+    }
+    const report = await syncOnce(embedded(simulated, { onPage: page => pages.push(page.records), onProgress }))
+    expect(works.filter(work => work !== 'pages')).toEqual(['resources', 'marts', 'checks'])
     const planned = plan.windows.map(({ progress }) => `${progress.window.agentId} ${progress.window.name}`)
     const read = await simulated.rows<{ key: string }>(`SELECT agent_id || ' ' || window_name AS key FROM _windows`)
     expect(read.map(({ key }) => key).sort()).toEqual(planned.sort())

@@ -1,5 +1,5 @@
 // The displays of a sync: a redrawn board on a terminal, plain lines elsewhere, or JSON lines for machines.
-import { agentsOf } from '../../../workflows/progress.ts'
+import { agentsOf, finishingText } from '../../../workflows/progress.ts'
 import type { SyncReport } from '../../../workflows/steps.ts'
 import { type Clock, systemClock } from '../../clock.ts'
 import { MINUTE, momentText, SECOND } from '../../core/time.ts'
@@ -185,7 +185,12 @@ function plainDisplay(name: string, { several, clock = systemClock }: DisplayOpt
   const wait = onChange(line, { now })
   const events = onChange(line, { everyMs: EVENTS_EVERY_MS, now })
   let lastPageMs = now()
-  const view: View = {
+  let finishing: NodeJS.Timeout | undefined
+  const end = () => {
+    clearInterval(finishing)
+    finishing = undefined
+  }
+  const viewOf = (current: () => Progress): View => ({
     planned({ plan }, { expected }) {
       if (plan.windows.length === 0) return line(nothingToRead(plan))
       const size = expected ? `an estimated ${range(expected)} conversations` : 'of unknown size'
@@ -202,15 +207,22 @@ function plainDisplay(name: string, { several, clock = systemClock }: DisplayOpt
       if (news.kind === 'failure') fail(news.failure)
       if (news.kind === 'events') events(eventsText(news))
       if (progress.waiting && news.kind === 'waiting') wait(waitingText(progress.waiting, now()))
+      // Only the end of a large sync, or a slow vendor's, takes long enough to be shown.
+      if (news.kind === 'finishing' && !finishing)
+        finishing = setInterval(() => {
+          const { finishing: now } = current()
+          if (now) line(`finishing: ${finishingText(now)}`)
+        }, LINE_EVERY_MS).unref()
     },
     note: line,
     report(report, progress, failures) {
+      end()
       for (const failure of failures) fail(failure)
       print(...logLines(reportLines(name, { report, progress, nowMs: now() })))
     },
-    end() {},
-  }
-  return tracked(() => view, clock)
+    end,
+  })
+  return tracked(viewOf, clock)
 }
 
 const PAGE_EVERY_MS = SECOND
@@ -220,6 +232,7 @@ function jsonDisplay(workspaceId: string): Display {
   const { now } = systemClock
   const emit = (kind: string, facts: object) => printJsonLine({ kind, workspaceId, ...facts })
   const waiting = onChange(facts => emit('waiting', JSON.parse(facts)), { now })
+  const finishing = onChange(facts => emit('finishing', JSON.parse(facts)), { everyMs: PAGE_EVERY_MS, now })
   const events = onChange(facts => emit('events', JSON.parse(facts)), { now })
   let lastPageMs = 0
   const view: View = {
@@ -245,6 +258,7 @@ function jsonDisplay(workspaceId: string): Display {
         const { received, waiting, applied } = news
         events(JSON.stringify({ received, waiting, applied }))
       }
+      if (news.kind === 'finishing') finishing(JSON.stringify({ work: news.work, left: news.left }))
       if (news.kind === 'waiting') {
         const { untilMs, reason, code } = news
         waiting(JSON.stringify({ until: momentText(untilMs), reason, ...(code && { code }) }))

@@ -48,6 +48,7 @@ export function showProgressOn(display: Display): (seen: SyncView) => void {
     before = { pages, conversations, sessions }
     display.news({ kind: 'governor', governor: budget, windowsLeft })
     if (waiting) display.news({ kind: 'waiting', ...waiting })
+    if (progress.finishing) display.news({ kind: 'finishing', ...progress.finishing })
     for (const failure of progress.failures) {
       const key = JSON.stringify(failure)
       if (!failures.has(key)) display.news({ kind: 'failure', failure, agentId: null })

@@ -1,5 +1,5 @@
 // Progress as text.
-import { waitReason } from '../../../workflows/progress.ts'
+import { finishingText, waitReason } from '../../../workflows/progress.ts'
 import type { Plan } from '../../core/planning/planner.ts'
 import { formatDuration } from '../../core/time.ts'
 import { clockTime, count, counted } from '../../core/words.ts'
@@ -65,6 +65,7 @@ function syncLines(progress: Progress, nowMs: number, style: Style): string[] {
     doneText(progress, nowMs),
     style('dim', leftText(progress, nowMs)),
     ...(waiting ? [style('yellow', waiting)] : []),
+    ...(progress.finishing ? [finishingText(progress.finishing)] : []),
   ].filter(line => line !== '')
 }
 

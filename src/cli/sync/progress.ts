@@ -1,6 +1,6 @@
 // The progress of a sync, reduced from the workflow's updates. Pure: `nowMs` is an argument.
 
-import type { ProgressUpdate } from '../../../workflows/host.ts'
+import type { Finishing, ProgressUpdate } from '../../../workflows/host.ts'
 import { type PlanSummary, planSummary } from '../../../workflows/progress.ts'
 import type { Failure, Prepared, SyncReport } from '../../../workflows/steps.ts'
 import type { Clock } from '../../clock.ts'
@@ -39,6 +39,8 @@ export interface Progress {
   expected: Range | null
   budget: Budget | null
   waiting: Waiting | null
+  /** What the sync does after its last answer; null before that. */
+  finishing: Finishing | null
   /** Counts of webhook events; null before the first event. */
   events: EventCounts | null
   /** Keys of failures that have been shown. */
@@ -61,6 +63,7 @@ export const startProgress = (nowMs: number): Progress => ({
   expected: null,
   budget: null,
   waiting: null,
+  finishing: null,
   events: null,
   reportedFailures: [],
   recent: [{ atMs: nowMs, conversations: 0 }],
@@ -131,6 +134,10 @@ export function withNews(progress: Progress, news: ProgressUpdate, nowMs: number
   if (news.kind === 'events') {
     const { received, waiting, applied } = news
     return { ...progress, events: { received, waiting, applied } }
+  }
+  if (news.kind === 'finishing') {
+    const { kind: _kind, ...finishing } = news
+    return { ...progress, waiting: null, finishing }
   }
   if (news.kind === 'waiting') {
     const { kind: _kind, ...waiting } = news

@@ -8,13 +8,13 @@ import { type Fetching, fetchPages, probe } from './fetch.ts'
 import { heldUntilMs, leaseHeldUntilMs, recoverLease } from './lease-recovery.ts'
 
 /** A worker's resources for one workspace. */
-export interface WorkspaceContext extends Omit<FetchDependencies, 'signal' | 'stopping' | 'onPage'> {
+export interface WorkspaceContext extends Omit<FetchDependencies, 'signal' | 'stopping' | 'onPage' | 'onFinishing'> {
   /** Request timeout, ms. */
   timeoutMs: number
 }
 
 /** The context of one activity. */
-export type Call = Pick<FetchDependencies, 'signal' | 'stopping' | 'isHeld' | 'onPage'>
+export type Call = Pick<FetchDependencies, 'signal' | 'stopping' | 'isHeld' | 'onPage' | 'onFinishing'>
 
 export interface ExportSteps {
   fetchPages(input: FetchInput, call: Call): Promise<LeaseOutcome>

@@ -29,6 +29,9 @@ import { failureOf } from '../export/fetch.ts'
 import type { ResourceFetching } from '../planning/facts.ts'
 import { fetchResource, landPages, pagesOf, type ResourceListing, windowName } from './resource-pages.ts'
 
+/** Number of ids whose resources are requested at once: one after the other, 40 agents of a slow vendor took nine minutes. */
+const CONCURRENT_IDS = 4
+
 /** Maximum number of a resource's ids that one run requests; the next run continues. */
 const IDS_PER_RUN = 50
 
@@ -58,11 +61,16 @@ interface Due {
 export async function fetchResources(fetching: ResourceFetching, only?: readonly string[]): Promise<Failure | null> {
   const { signal, stopping } = fetching
   const failed = new FailedRequests()
+  const isStopped = () => failed.isOver || signal.aborted || stopping?.aborted === true
   for (const resource of requestedIds()) {
-    if (failed.isOver) break
-    for (const due of longestWaiting(await dueIds(fetching, resource, only))) {
-      if (failed.isOver || signal.aborted || stopping?.aborted) return failed.first
-      await fetchById(fetching, due, failed)
+    if (isStopped()) break
+    const left = longestWaiting(await dueIds(fetching, resource, only))
+    for (let isFirst = true; left.length > 0 && !isStopped(); isFirst = false) {
+      fetching.onFinishing?.({ work: 'resources', left: left.length })
+      // One at a time until the vendor has answered, and while a resource fails, so that few requests are wasted.
+      const next = left.splice(0, isFirst || failed.isDoubtful ? 1 : CONCURRENT_IDS)
+      const ended = await Promise.allSettled(next.map(due => fetchById(fetching, due, failed)))
+      for (const one of ended) if (one.status === 'rejected') throw one.reason
     }
   }
   return failed.first
@@ -298,6 +306,11 @@ class FailedRequests {
   /** True if the run makes no more requests for this resource. */
   isGivenUp({ stream }: DeclaredResource): boolean {
     return (this.inARow.get(stream) ?? 0) >= MAX_FAILURES
+  }
+
+  /** True while a resource has failed and is not given up. */
+  get isDoubtful(): boolean {
+    return [...this.inARow.values()].some(failures => failures < MAX_FAILURES)
   }
 
   succeeded({ stream }: DeclaredResource): void {

@@ -73,6 +73,14 @@ describe('progress', () => {
     expect(live(plannedProgress({ plan, governor }, startProgress(NOW), NOW)).join()).not.toContain('planning')
   })
 
+  it('shows what a sync does after its last answer', () => {
+    const loading = withNews(startProgress(NOW), { kind: 'finishing', work: 'pages', left: 312 }, NOW)
+    expect(live(loading).at(-1)).toBe('loading landed pages, 312 left')
+    expect(live(withNews(loading, { kind: 'finishing', work: 'marts', left: null }, NOW)).at(-1)).toBe(
+      'refreshing the marts',
+    )
+  })
+
   it('shows the sync that this one waits behind, until its turn comes', () => {
     const ahead = { ...startProgress(NOW), ahead: runStarted(newProgress(), '1f0c9a2e', null) as SyncAhead }
     expect(live(ahead)).toEqual(['ws  waiting behind sync 1f0c9a2e'])

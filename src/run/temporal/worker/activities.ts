@@ -155,7 +155,7 @@ async function asActivity<T>(
       details = now
       beat()
     }
-    return await work({ signal: ending.aborted, stopping, onPage }, progress)
+    return await work({ signal: ending.aborted, stopping, onPage, onFinishing: progress }, progress)
   } catch (error) {
     throw asFailure(error)
   } finally {
