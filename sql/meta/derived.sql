@@ -67,7 +67,7 @@ CREATE TABLE _publications (
   error_code VARCHAR,
   -- Error message.
   error VARCHAR,
-  -- Advice for the user.
+  -- Advice for the user; without an error, the tables that the target cannot hold, and why.
   hint VARCHAR
 );
 

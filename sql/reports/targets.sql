@@ -20,6 +20,7 @@ SELECT target,
   CASE WHEN filled.target IS NOT NULL THEN pending.changes END AS behind,
   -- For a copy that must be written from empty: all changes since its rows were read.
   CASE WHEN filled.target IS NOT NULL THEN pending.since ELSE coalesce(good.started_at, c.registered_at) END AS "lackingSince",
+  good.hint AS unfit,
   failed.attempts, failed.since AS "failingSince", bad.started_at AS "failedAt", bad.error_code AS code, bad.error AS what, bad.hint
 FROM (SELECT substr(name, length('target/') + 1) AS target FROM _consumers WHERE starts_with(name, 'target/') UNION SELECT target FROM _publications) t
 LEFT JOIN _consumers c ON c.name = 'target/' || t.target

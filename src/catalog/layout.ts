@@ -63,6 +63,9 @@ export interface Layout {
 export const isNumbered = (layout: Layout): boolean => layout.children.length > 0
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** Returns the SQL of a table's name, with its schema if it has one. */
+export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** Returns the SQL of the UTC day of a time. `AT TIME ZONE 'UTC'` is equivalent, but DuckDB's calendar takes ten times as long. */

@@ -1,7 +1,7 @@
 // Writes and sums the tables of a target that DuckDB attaches as a database: deletes rows by key and inserts new ones.
-import { quoteName, quoteText } from '../catalog/layout.ts'
+import { quotedTable, quoteName, quoteText } from '../catalog/layout.ts'
 import { type PackagedTable, type Sums, sumOf } from './package.ts'
-import { hasKeyOf, quotedTable } from './package-rows.ts'
+import { hasKeyOf } from './package-rows.ts'
 import type { TargetDatabase } from './target-database.ts'
 import type { SummedTable } from './target-port.ts'
 

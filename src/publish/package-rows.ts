@@ -3,7 +3,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
-import { quoteName, quoteText, sameKey } from '../catalog/layout.ts'
+import { quotedTable, quoteName, quoteText, sameKey } from '../catalog/layout.ts'
 import { RECORD_TYPES } from '../catalog/records.ts'
 import type { PartitionColumn } from '../config/targets/parquet.ts'
 import { ROW_GROUP_ROWS } from '../warehouse/open.ts'
@@ -31,9 +31,6 @@ export const COPY_OPTIONS = `${READ_ONCE}, ROW_GROUP_SIZE 6144`
 
 /** The byte limit makes row groups smaller where rows are long. */
 const COPY_OPTIONS_OF_OTHERS = `${READ_ONCE}, ROW_GROUP_SIZE 61440, ROW_GROUP_SIZE_BYTES '8MB'`
-
-/** Returns the SQL of a table's name, with its schema if it has one. */
-export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')
 
 /**
  * Returns an SQL condition that row `t` has one of the keys of the table `keys`. `(…) IN (SELECT …)` takes half as long

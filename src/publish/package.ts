@@ -3,14 +3,13 @@
 import { join } from 'node:path'
 import { conversation } from '../catalog/conversation/conversation.ts'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
-import { quoteText } from '../catalog/layout.ts'
+import { quotedTable, quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets/parquet.ts'
 import { type Changes, changedKeys } from '../warehouse/changes/read-changes.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import {
   COPY_OPTIONS,
   hasKeyOf,
-  quotedTable,
   valuesAs,
   type Writing,
   type WrittenRows,

@@ -2,7 +2,7 @@
 // rewrite. Files cannot be changed, so a partition is always written with all of its rows.
 import { quoteText } from '../catalog/layout.ts'
 import type { PartitionColumn } from '../config/targets/parquet.ts'
-import { pathSegment } from '../files/path-segment.ts'
+import { hiveSegment } from '../files/path-segment.ts'
 import { type PublishedTable, partitionOf, sameKeys } from '../warehouse/changes/published-tables.ts'
 import { type Changes, changedKeys, earlierPartitions } from '../warehouse/changes/read-changes.ts'
 import type { Reader } from './reading.ts'
@@ -77,8 +77,11 @@ function touchedPartitions({ published, columns, where }: Choice, changes: Chang
   return `${before} UNION ALL ${now}`
 }
 
+/** A file name has at most 255 bytes. Readers take the name of the default partition for NULL, however it is encoded. */
+export const HAS_NO_FOLDER = `(strlen(url_encode(t.agent_id)) > ${255 - 'agent='.length} OR t.agent_id = ${quoteText(DEFAULT_PARTITION)})`
+
 const segmentOf = (column: PartitionColumn, value: string | null): string =>
-  `${column}=${value === null ? DEFAULT_PARTITION : pathSegment(value)}`
+  `${column}=${value === null ? DEFAULT_PARTITION : hiveSegment(value)}`
 
 /** Collects the partitions to write in a temporary table: all if `changes` is null, else those that changes touch. */
 export async function collectPartitions(reader: Reader, choice: Choice, changes: Changes | null): Promise<Partition[]> {

@@ -118,6 +118,10 @@ function expectEqual(target: string, expected: Sums, found: Sums): void {
   })
 }
 
+/** Names the tables that the target cannot hold, and why; empty for none. */
+const unfitText = ({ unfit }: Decision['selection']): string =>
+  [...unfit].map(([table, reason]) => `${table} (${reason})`).join(', ')
+
 interface Publication {
   id: string
   client: TargetClient
@@ -187,10 +191,7 @@ async function writePackage(options: Attempt, publication: Publication): Promise
   })
 }
 
-async function publishWith(
-  options: Attempt,
-  publication: Publication,
-): Promise<Omit<PublicationReport, 'durationMs' | 'warnings'>> {
+async function publishWith(options: Attempt, publication: Publication): Promise<Omit<PublicationReport, 'durationMs'>> {
   const { warehouse, target, now = Date.now, onPhase } = options
   const { id, client } = publication
   onPhase?.('packaging', {})
@@ -202,7 +203,8 @@ async function publishWith(
   }
   await acknowledge(warehouse.writer, consumerOf(target.name), to)
   if (contents) {
-    const end = { id, target: target.name, endedMs: now(), rowCount: contents.rowCount, error: null }
+    const unfit = unfitText(selection) || null
+    const end = { id, target: target.name, endedMs: now(), rowCount: contents.rowCount, error: null, unfit }
     await endPublication(warehouse.writer, end)
   }
   if (sums) {
@@ -225,6 +227,7 @@ async function publishWith(
     rows: contents?.rowCount ?? 0,
     tables: contents?.tables ?? 0,
     seq: to.seq,
+    ...(selection.unfit.size > 0 && { warnings: [`${target.name} receives no ${unfitText(selection)}`] }),
     ...(sums && { verified: Object.keys(sums).length }),
     ...(unmaintained !== null && { unmaintained }),
   }
@@ -322,7 +325,7 @@ async function attempt(options: Attempt): Promise<PublicationReport> {
     const refreshed = await refreshMarts(warehouse.writer)
     const areModelsRead = await keepModels(options)
     const report = await publishInTime(options, { id, folder, refreshed })
-    const warnings = await warningsOf(warehouse, areModelsRead)
+    const warnings = [...(report.warnings ?? []), ...(await warningsOf(warehouse, areModelsRead))]
     const durationMs = Math.round(performance.now() - begunMs)
     return { ...report, ...(warnings.length > 0 && { warnings }), durationMs }
   } catch (cause) {

@@ -2,7 +2,7 @@
 // its tables, rows and values, as SQL over a row `t`, and the hash that identifies this selection.
 import { createHash } from 'node:crypto'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
-import { quoteText } from '../catalog/layout.ts'
+import { quotedTable, quoteText } from '../catalog/layout.ts'
 import type { TargetConfig } from '../config/targets.ts'
 import { PUBLISHED_TABLES, type PublishedTable, publishedMart } from '../warehouse/changes/published-tables.ts'
 import { blockedTables } from '../warehouse/checks/results.ts'
@@ -81,6 +81,8 @@ export interface Selection {
    * no rows. If the hash differs, the target is written from empty.
    */
   policyOf(empty: ReadonlyMap<string, unknown>): string
+  /** Why tables are not published: the target cannot hold them. */
+  unfit: ReadonlyMap<string, string>
   /** The failing checks that block tables of this selection, by record table. */
   blocked: ReadonlyMap<string, readonly string[]>
 }
@@ -92,9 +94,18 @@ export type Representation = (
   key: { ids: ReadonlySet<string>; isKey: boolean },
 ) => string
 
+/** Something about a table that a target cannot hold. */
+export interface Obstacle {
+  /** Why the table is not published, for people. */
+  reason: string
+  /** SQL condition of the rows `t` that the target cannot hold; if omitted, it is the table itself. */
+  rows?: string
+}
+
 /** The parts of a target type (`TargetType`) that determine its contents. */
 interface Contents {
   represent?: Representation
+  obstacles?(relation: Relation, target: TargetConfig): Obstacle[]
   contents(target: TargetConfig): readonly unknown[]
 }
 
@@ -159,6 +170,21 @@ function selected(
   return [{ ...relation, values, keyValues, hasHashedKey: actions.includes('hash'), where }]
 }
 
+/** Returns why the target cannot hold tables, by table. A table that has no place takes its child tables along. */
+async function findUnfit(
+  { rows }: Pick<Writer, 'rows'>,
+  relations: readonly SelectedRelation[],
+  obstaclesOf: (relation: Relation) => readonly Obstacle[],
+): Promise<Map<string, string>> {
+  const unfit = new Map<string, string>()
+  for (const relation of relations)
+    for (const { reason, rows: condition } of obstaclesOf(relation)) {
+      const found = `SELECT 1 FROM ${quotedTable(relation.name)} t WHERE ${condition} AND ${relation.where ?? 'true'} LIMIT 1`
+      if (condition === undefined || (await rows(found)).length > 0) unfit.set(relation.published.table, reason)
+    }
+  return unfit
+}
+
 /**
  * Returns the rows and values that `target` receives, given the current rows of `organization_agents`. Must run in the
  * transaction that reads the rows. `key` is the hash key, for a target that needs one.
@@ -170,7 +196,9 @@ export async function selectionFor(
   const models = await builtModels(reader)
   const published = await publishedRelations(models)
   const ids = new Set(published.flatMap(({ key }) => key))
-  const relations = published.flatMap(relation => selected(relation, { target, type, ids }))
+  const wanted = published.flatMap(relation => selected(relation, { target, type, ids }))
+  const unfit = await findUnfit(reader, wanted, relation => type.obstacles?.(relation, target) ?? [])
+  const relations = wanted.filter(relation => !unfit.has(relation.published.table))
   const organizations = target.rows?.organizations ?? []
   const agents = organizations.length === 0 ? [] : await reader.rows(`${agentsOf(organizations)} ORDER BY ALL`)
   // Includes the SQL of the values, since a new version may normalise values differently before it hashes them.
@@ -196,5 +224,6 @@ export async function selectionFor(
       return `${settings}.${digest([columns, type.contents(target), [...empty.keys()].sort()])}`
     },
     blocked,
+    unfit,
   }
 }

@@ -21,6 +21,8 @@ export interface TargetStatus {
   selectingNone: readonly string[]
   /** Time for which the oldest of them has waited; 0 if the target has every change. Null if the first publication has not begun. */
   lagSeconds: number | null
+  /** Tables that the target cannot hold, and why; null for none. */
+  unfit: string | null
   /** The last successful publication. */
   last: { endedAt: string; kind: 'delta' | 'refill'; rows: number; durationMs: number } | null
   /** The last publication, if it failed; `attempts`: failures since the last success. */
@@ -36,6 +38,7 @@ interface TargetRow {
   durationMs: number | null
   behind: number | null
   lackingSince: string | null
+  unfit: string | null
   attempts: number | null
   failingSince: string | null
   failedAt: string | null
@@ -59,7 +62,7 @@ async function idsSelectingNone(rows: Rows | null, { rows: filter }: TargetConfi
 
 const UNKNOWN = {
   ...{ asOf: null, behind: null, isGone: false },
-  ...{ lagSeconds: null, last: null, failure: null },
+  ...{ lagSeconds: null, unfit: null, last: null, failure: null },
 }
 
 function lagOf({ behind, lackingSince }: TargetRow, nowMs: number): number | null {
@@ -84,10 +87,25 @@ async function lacksFiles(target: TargetConfig): Promise<boolean> {
 type Own = 'target' | 'type' | 'place' | 'isGone' | 'selectingNone'
 
 function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, Own> {
-  const { asOf, behind, succeededAt, kind, rows, durationMs, attempts, failingSince, failedAt, code, what, hint } = row
+  const {
+    asOf,
+    behind,
+    unfit,
+    succeededAt,
+    kind,
+    rows,
+    durationMs,
+    attempts,
+    failingSince,
+    failedAt,
+    code,
+    what,
+    hint,
+  } = row
   return {
     asOf,
     behind,
+    unfit,
     lagSeconds: lagOf(row, nowMs),
     last: succeededAt === null ? null : { endedAt: succeededAt, kind: kind!, rows: rows ?? 0, durationMs: durationMs! },
     failure:

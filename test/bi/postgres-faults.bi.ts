@@ -9,7 +9,7 @@ import { openLanding } from '../../src/landing/folder-landing.ts'
 import { patchedTarget } from '../publish/patched-target.ts'
 import { SETTINGS } from '../publish/published.ts'
 import { landConversations } from '../warehouse/landed-pages.ts'
-import { describeWithPostgres, failureOf, postgresScene } from './postgres-scene.ts'
+import { describeWithPostgres, failureOf, load, postgresScene } from './postgres-scene.ts'
 import { clientOf } from './postgres-server.ts'
 
 const scene = postgresScene()
@@ -169,5 +169,30 @@ describeWithPostgres('the command in an image', () => {
     await run(process.execPath, [main, 'replay', '--config', config], { env: { PATH: process.env.PATH! } })
     expect(await command({})).toMatch(/^6 [\s\S]*EXTENSION_UNAVAILABLE[\s\S]*cannot be downloaded/)
     expect(await command({ CONVOHOUSE_EXTENSIONS: extensions })).toMatch(/^image: written from empty .*all equal\n$/)
+  })
+})
+
+describeWithPostgres("an owner's change of a published table", () => {
+  it.each([
+    ['ALTER COLUMN messages_num TYPE text', 'TARGET_CHANGED', /ALTER COLUMN "messages_num" TYPE bigint/],
+    ['RENAME COLUMN user_name TO name', 'TARGET_CHANGED', /--refill/],
+    ['ADD CHECK (user_name IS NULL) NOT VALID', 'TARGET_UNUSABLE', /^Drop that constraint/],
+  ])('(%s) is named with the way to repair it', async (change, code, hint) => {
+    const place = app.workspace()
+    await load(place, [{ ID: 'a', userName: 'Ann' }])
+    const target = newTarget()
+    await publish(target)
+    await scene.admin.execute(`ALTER TABLE ${target.schema}.conversations ${change}`)
+    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+    const error = await failureOf(publish(target))
+    expect([error.code, error.hint]).toEqual([code, expect.stringMatching(hint)])
+  })
+})
+
+describeWithPostgres('a schema', () => {
+  it.each(['user', 'all'])('may be named %s, like a reserved word', async schema => {
+    const target = newTarget({ schema })
+    expect(await publish(target)).toMatchObject({ kind: 'refill' })
+    expect(await publish(target)).toMatchObject({ kind: 'current' })
   })
 })

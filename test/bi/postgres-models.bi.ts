@@ -8,6 +8,19 @@ import { describeWithPostgres, load, postgresScene } from './postgres-scene.ts'
 const scene = postgresScene()
 const { app, publish, newTarget } = scene
 
+const columnsOf = (count: number, value: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => `${value(index)} AS c${index}`).join(', ')
+
+/** Models by whether PostgreSQL holds them. */
+const SIZES = {
+  many: columnsOf(1_700, String),
+  named: `1 AS ${'n'.repeat(64)}`,
+  wide: columnsOf(1_500, of => `${of}::DOUBLE`),
+  texts: columnsOf(900, of => `'some text ${of}'`),
+  held_texts: columnsOf(330, of => `sha256('${of}')`),
+  held_nulls: columnsOf(1_500, () => 'NULL::DOUBLE'),
+}
+
 describeWithPostgres('models of the user in PostgreSQL', () => {
   it('have a separate schema, with classes, types, keys and comments; they follow as deltas, and leave an empty table', async () => {
     const place = app.workspace()
@@ -60,5 +73,21 @@ SELECT workspace_id, conversation_id, user_name AS contact, 1.5::DECIMAL(4, 2) A
     expect(await publish(target, options)).toMatchObject({ kind: 'refill', reason: 'other policy' })
     expect(await scene.admin.rows(`SELECT * FROM public.${schema}`)).toEqual([])
     expect(await scene.admin.rows(`SELECT ${table}::oid::text`)).toEqual([[oid]])
+  })
+
+  it('are published if PostgreSQL can hold them, and the others are named', async () => {
+    const models = await mkdtemp(join(app.home, 'models-'))
+    for (const [name, columns] of Object.entries(SIZES))
+      await writeFile(
+        join(models, `${name}.sql`),
+        `-- One row.\n-- key: k\n-- columns:\n--   k  none  Key\nSELECT 'k' AS k, ${columns}`,
+      )
+    const target = newTarget()
+    const { warnings } = await publish(target, { settings: { ...SETTINGS, extensions: scene.extensions, models } })
+    expect(warnings).toEqual([
+      expect.stringMatching(/ receives no models\.many \(.*models\.named \(.*models\.texts \(.*models\.wide \(/),
+    ])
+    const tables = `SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relnamespace = '${target.schema}_models'::regnamespace ORDER BY 1`
+    expect((await scene.admin.rows(tables)).flat()).toEqual(['held_nulls', 'held_texts'])
   })
 })

@@ -194,7 +194,7 @@ describeWithPostgres("what is not convohouse's", () => {
     await scene.admin.execute(`ALTER TABLE ${table} DROP COLUMN lost_reason, ADD COLUMN lost_reason integer`)
     const error = await failureOf(publish(target, { refill: true }))
     expect([error.code, error.message]).toEqual([
-      'TARGET_UNUSABLE',
+      'TARGET_CHANGED',
       expect.stringMatching(/lost_reason .* integer, but text/),
     ])
     expect(error.hint).toMatch(

@@ -6,8 +6,8 @@ import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import type { SnapshotTarget } from '../../src/config/targets/snapshot.ts'
 import { DEFAULT_PARTITION } from '../../src/publish/partitions.ts'
 import { newTarget, publishTo, rowsIn } from '../publish/published.ts'
-import { newParquet } from '../publish/published-parquet.ts'
-import { landConversations } from '../warehouse/landed-pages.ts'
+import { newParquet, ODD_IDS } from '../publish/published-parquet.ts'
+import { freshWindow, landConversations } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { DUCKDB, type PythonEnvironment, python } from './python.ts'
 
@@ -15,6 +15,9 @@ const app = temporaryWarehouse()
 let snapshot: SnapshotTarget
 let compressed: SnapshotTarget
 let parquet: ParquetTarget
+
+const READ_BY_DUCKDB = `import duckdb; rows = [{"agent": row[0]} for row in
+  duckdb.sql(f"SELECT agent FROM read_parquet('{sys.argv[1]}/**/*.parquet', hive_partitioning = true)").fetchall()]`
 
 const OCTOBER = Date.UTC(2026, 9, 5, 23, 59, 59, 123)
 
@@ -97,6 +100,34 @@ describe('a target of Parquet files', () => {
     900_000,
   )
 })
+
+it.each([
+  [
+    'notebook',
+    'import pyarrow.dataset as d; rows = d.dataset(sys.argv[1], partitioning="hive").to_table().to_pylist()',
+  ],
+  ['duckdb-1.1.3', READ_BY_DUCKDB],
+  ['duckdb-2.0.0', READ_BY_DUCKDB],
+] as const)(
+  'agents as folders are read as their ids by %s',
+  async (environment, read) => {
+    const place = app.workspace()
+    for (const agentId of ODD_IDS)
+      await place.load(
+        await landConversations(place.landing, {
+          records: [{ ID: agentId, ts: OCTOBER }],
+          window: freshWindow({ agentId }),
+        }),
+      )
+    const rows = { agents: ODD_IDS, organizations: [] }
+    const target = newParquet(app.home, { partitionBy: ['agent', 'month'], rows })
+    await publishTo(app, target, { verify: true })
+    const code = `import sys, json; ${read}; print(json.dumps(sorted({row["agent"] for row in rows})))`
+    const folder = join(await realpath(join(target.path, 'current')), 'conversations')
+    expect(JSON.parse((await python(environment, ['-c', code, folder])).trim())).toEqual([...ODD_IDS].sort())
+  },
+  300_000,
+)
 
 /** Column types by reader, in the order of the columns. */
 const TYPES: Record<string, string[]> = {

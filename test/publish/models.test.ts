@@ -2,6 +2,7 @@
 import { unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
+import type { PostgresTarget } from '../../src/config/targets/postgres.ts'
 import { DAY, MINUTE } from '../../src/core/time.ts'
 import { selectionFor } from '../../src/publish/selection.ts'
 import { typeOf } from '../../src/publish/targets/target-types.ts'
@@ -10,7 +11,7 @@ import { folderOfFile } from '../of-file.ts'
 import { isDeep } from '../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
-import { DEFAULT, newTarget, publishTo, rowsIn, SETTINGS } from './published.ts'
+import { DEFAULT, KEEP, newTarget, publishTo, rowsIn, SETTINGS } from './published.ts'
 import { newParquet, rowsOf } from './published-parquet.ts'
 
 const app = temporaryWarehouse()
@@ -144,5 +145,29 @@ it.each<[string, () => Promise<unknown>]>([
     await model('conversation_id', leaveB)
     await refresh()
     expect(await policy()).not.toBe(before)
+  },
+)
+
+const columnsOf = (count: number, value: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => `${value(index)} AS c${index}`).join(', ')
+
+it.each([
+  ['of 1,700 columns', columnsOf(1_700, String), 'it has 1701 columns, and PostgreSQL allows 1,600'],
+  ['with a long name', `1 AS ${'n'.repeat(64)}`, `PostgreSQL cannot name a column ${'n'.repeat(64)}`],
+  ['with a name of PostgreSQL', '1 AS xmin', 'PostgreSQL cannot name a column xmin'],
+  ['of large rows', columnsOf(1_500, of => `${of}::DOUBLE`), 'a row is larger than a page of PostgreSQL'],
+  ['of many texts', columnsOf(900, of => `'some text ${of}'`), 'a row is larger than a page of PostgreSQL'],
+  ['of as many NULLs', columnsOf(1_500, () => 'NULL::DOUBLE'), undefined],
+])(
+  '%s are unfit for PostgreSQL only if it cannot hold them, and are then not published',
+  async (_, columns, reason) => {
+    const target = { name: 'pg', type: 'postgres', schema: 'pg', pii: KEEP, rows: null } as PostgresTarget
+    await model('k', `SELECT 'k' AS k, ${columns}`)
+    const stored = (await refresh()).find(({ name }) => name === 'edited')
+    expect(stored).toMatchObject({ outcome: 'built' })
+    const { unfit, relations } = await selectionFor(app.warehouse.writer, { target, type: typeOf(target), key: null })
+    expect(unfit.get('models.edited')).toBe(reason)
+    expect(relations.some(({ name }) => name === 'models.edited')).toBe(reason === undefined)
+    expect(relations.map(({ name }) => name)).toContain('conversations')
   },
 )

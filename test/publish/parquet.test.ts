@@ -18,7 +18,9 @@ import {
   watermarkText,
 } from '../../src/publish/targets/parquet/parquet-versions.ts'
 import type { TargetWatermark } from '../../src/publish/watermark.ts'
+import { targetStatuses } from '../../src/reports/publications.ts'
 import { registerConsumer, removeConsumer } from '../../src/warehouse/changes/consumers.ts'
+import { rowsHere } from '../../src/warehouse/query/rows.ts'
 import { isDeep } from '../tier.ts'
 import { freshWindow, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
@@ -27,6 +29,7 @@ import {
   currentFolder,
   filesIn,
   newParquet,
+  ODD_IDS,
   parquetOf,
   queryFiles,
   rowsOf,
@@ -134,6 +137,47 @@ it('a folder whose files its owner has changed is not continued, and a refill re
     await expect(publishTo(app, target), name).rejects.toMatchObject({ code })
   }
   expect(await publishTo(app, target, { refill: true, verify: true })).toMatchObject({ kind: 'refill' })
+})
+
+describe('an agent as a folder', () => {
+  const conversationOf = async (place: Workspace, agentId: string) =>
+    place.load(
+      await landConversations(place.landing, {
+        records: [{ ID: agentId, ts: OCTOBER }],
+        window: freshWindow({ agentId }),
+      }),
+    )
+
+  it('is read as the id that it has, whatever that is', async () => {
+    const place = app.workspace()
+    for (const id of ODD_IDS) await conversationOf(place, id)
+    const target = newParquet(app.home, {
+      partitionBy: ['agent', 'month'],
+      rows: { agents: ODD_IDS, organizations: [] },
+    })
+    expect(await publishTo(app, target, { verify: true })).not.toHaveProperty('warnings')
+    for (const table of ['conversations', 'marts.fct_conversations'])
+      expect(await rowsOf(target, table, 'agent'), table).toEqual(ODD_IDS.map(id => [id]).sort())
+  })
+
+  it.each(['ä'.repeat(60), '__HIVE_DEFAULT_PARTITION__'])(
+    'that cannot be (%s) leaves its tables out, which a publication and status say, and the others are published',
+    async id => {
+      const place = app.workspace()
+      await conversationOf(place, id)
+      const rows = { agents: [id], organizations: [] }
+      const target = newParquet(app.home, { partitionBy: ['agent', 'month'], rows })
+      const { warnings } = await publishTo(app, target, { verify: true })
+      expect(warnings).toEqual([expect.stringMatching(/ receives no conversations \(the id of an agent cannot be/)])
+      const names = await readdir(await currentFolder(target))
+      expect(names).toEqual(expect.arrayContaining(['agents', 'marts']))
+      expect(names).not.toContain('conversations')
+      expect(names).not.toContain('conversation_tags')
+      const here = rowsHere(app.warehouse.instance, { timeoutMs: 10_000 })
+      const [status] = await targetStatuses(here, [target], Date.now())
+      expect(status!.unfit).toMatch(/^conversations \(the id of an agent/)
+    },
+  )
 })
 
 /** Expects that every table can be read, with its types, including empty ones. */

@@ -5,6 +5,22 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import { KEEP } from './published.ts'
 
+/** Ids of agents that are hard to name a folder after. */
+export const ODD_IDS = [
+  'x'.repeat(200),
+  'ä'.repeat(40),
+  'null',
+  'NULL',
+  '..',
+  '.',
+  'a/b',
+  '100%',
+  '%2F',
+  'a=b',
+  "it's *",
+  '~',
+]
+
 let targets = 0
 
 /** Returns a target that no other test uses. */

@@ -26,7 +26,7 @@ export const targets: Check = async ({ config, rows, answers, nowMs, offline }) 
     // For a folder, the last publication has already reported the error.
     const isKnown = failed.length > 0 && typeOf(target).probe(target) === null
     const place = isKnown ? [] : await placeFindings({ config, target, offline })
-    const own = [...failed, ...place, ...filterOf(status)]
+    const own = [...failed, ...place, ...filterOf(status), ...unfitOf(status)]
     const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
     const lag = isUnread
       ? skip(`${target.name}: its last publication is not checked, since the warehouse cannot be read`)
@@ -69,6 +69,17 @@ function filterOf(status: TargetStatus): Outcome[] {
     'Correct `rows` of the target. An id is also right, if the vendor no longer has it or has assigned it no agents.'
   return text === null ? [] : [warn(`${status.target}: ${text}`, hint)]
 }
+
+/** Warns of tables that are not published. */
+const unfitOf = ({ target, unfit }: TargetStatus): Outcome[] =>
+  unfit === null
+    ? []
+    : [
+        warn(
+          `${target}: it cannot hold ${unfit}`,
+          'Change the model, or give the target another type or `partitionBy`.',
+        ),
+      ]
 
 /** Warns if the key of published hashes is lost: the next publication would create another key. */
 async function keyOf({ home, targets }: Config, statuses: readonly TargetStatus[]): Promise<Outcome[]> {

@@ -317,6 +317,7 @@ export const targetLines = (status: TargetStatus, nowMs: number, style: Style = 
     `  ${type.padEnd(12)} ${place}`,
     `  published    ${freshness(status, nowMs)}`,
     ...(filter === null ? [] : [`  rows         ${filter}`]),
+    ...(status.unfit === null ? [] : [`  cannot hold  ${visible(status.unfit)}`]),
     ...(failure === null
       ? []
       : [

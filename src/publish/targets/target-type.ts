@@ -4,7 +4,7 @@ import type { PartitionColumn } from '../../config/targets/parquet.ts'
 import type { TargetConfig } from '../../config/targets.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 import type { Reader } from '../reading.ts'
-import type { Representation, Selection } from '../selection.ts'
+import type { Obstacle, Relation, Representation, Selection } from '../selection.ts'
 import type { TargetDatabase } from '../target-database.ts'
 import type { ExtensionPlaces, OpenTarget, TargetSettings } from '../target-port.ts'
 
@@ -22,6 +22,8 @@ export interface TargetType<Target extends TargetConfig = TargetConfig> {
   erasesByDelta: boolean
   /** Converts values to those that the target can hold. */
   represent?: Representation
+  /** Lists what the target cannot hold of a table. The table is then not published, and the others are. */
+  obstacles?(relation: Relation, target: Target): Obstacle[]
   /** Lists settings that determine the contents. If one changes, the target is written from empty. */
   contents(target: Target): readonly unknown[]
   /** Returns the partition columns, if partitions are written whole; null if the target replaces rows by key. */

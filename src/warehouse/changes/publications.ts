@@ -41,12 +41,14 @@ interface PublicationEnd {
   endedMs: number
   rowCount: number | null
   error: { code: string; what: string; hint: string | null } | null
+  /** Tables that the target cannot hold, and why. */
+  unfit?: string | null
 }
 
 /** Records how a publication ended, and deletes the target's publications older than eight days, except the last successful one. */
 export const endPublication = (
   writer: Writer,
-  { id, target, endedMs, rowCount, error }: PublicationEnd,
+  { id, target, endedMs, rowCount, error, unfit = null }: PublicationEnd,
 ): Promise<void> =>
   writer.transaction(async () => {
     await writer.run(
@@ -58,7 +60,7 @@ export const endPublication = (
         rows: rowCount,
         code: error?.code ?? null,
         error: error?.what ?? null,
-        hint: error?.hint ?? null,
+        hint: error ? error.hint : unfit,
       },
     )
     const last = `SELECT arg_max(id, ended_at) FROM _publications WHERE target = $target AND ended_at IS NOT NULL AND error IS NULL`

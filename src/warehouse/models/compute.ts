@@ -61,22 +61,6 @@ function storedAs(name: string, type: string): { sqlType: string; value: string 
   return { sqlType, value: `${column}::${sqlType}` }
 }
 
-/** Matches column names that DuckDB and PostgreSQL reserve. */
-const RESERVED = /^(rowid|tableoid|ctid|[cx]m(in|ax))$/i
-
-/** PostgreSQL truncates longer names. */
-const MOST_NAME_BYTES = 63
-
-/** @throws MODEL_INVALID if targets cannot have these columns */
-function expectNames(names: readonly string[]): void {
-  const wrong = names.find(name => RESERVED.test(name) || Buffer.byteLength(name) > MOST_NAME_BYTES)
-  if (wrong !== undefined)
-    throw invalid(
-      `its column ${wrong} has a name that targets cannot hold: it is reserved, or has more than ${MOST_NAME_BYTES} bytes`,
-      'Give it another name with AS.',
-    )
-}
-
 /** @throws MODEL_INVALID */
 function columnsOf({ columns, key, shared }: Model, described: readonly { name: string; type: string }[]) {
   const found = described.map(({ name, type }) => ({ name, ...storedAs(name, type) }))
@@ -91,7 +75,8 @@ function columnsOf({ columns, key, shared }: Model, described: readonly { name: 
         `Cast it, or choose another key.`,
       )
   }
-  expectNames(found.map(({ name }) => name))
+  if (found.some(({ name }) => /^rowid$/i.test(name)))
+    throw invalid('its column rowid has the name of a column of DuckDB', 'Give it another name with AS.')
   return found.map(({ name, sqlType, value }) => {
     const { pii, about } = columns.find(one => one.name === name) ?? { pii: 'content' as const, about: '' }
     return { value, column: { name, sqlType, pii, about: about || (shared.includes(name) ? 'Shared' : name) } }

@@ -113,6 +113,10 @@ export async function writeTables(
   for (const file of before) if (!packaged.has(tableOf(file.folder))) await writing.store.keep(file)
 }
 
+/** SQL of a column as a reader of partitions sees it: the agent's id comes from the name of its folder. */
+const readValue = ({ name }: { name: string }, files: readonly string[]): string =>
+  name === 'agent_id' && files[0]!.includes('/agent=') ? `coalesce(agent, '')` : quoteName(name)
+
 /** Reads the sums back from the files. `files`: paths or URLs that DuckDB can read, by table. */
 export async function sumsOfFiles(
   database: TargetDatabase,
@@ -121,8 +125,11 @@ export async function sumsOfFiles(
 ): Promise<Sums> {
   const sums: Sums = {}
   for (const { name, columns } of tables) {
-    const values = columns.map(({ name: column }) => quoteName(column))
-    if (files.has(name)) sums[name] = await sumOf(database, { values, from: `(${rowsOfFiles(files.get(name)!)})` })
+    const own = files.get(name)
+    if (!own) continue
+    const values = columns.map(column => readValue(column, own))
+    const from = `read_parquet([${own.map(quoteText).join(', ')}], hive_partitioning = true, hive_types_autocast = false)`
+    sums[name] = await sumOf(database, { values, from })
   }
   return sums
 }

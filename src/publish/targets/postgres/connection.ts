@@ -29,96 +29,89 @@ function reasonOf(cause: unknown): string {
 /** The place of the target `name`. */
 export type NamedPlace = PostgresPlace & { name: string }
 
-interface Known {
+type Known = readonly [
   /** Matches the reason, or a line of context such as `PL/pgSQL function audit() line 3 at RAISE`. */
-  pattern: RegExp
-  code: Extract<ErrorCode, 'TARGET_UNUSABLE' | 'TARGET_LOCKED' | 'TARGET_CHANGED'>
-  hint: (target: NamedPlace) => string
-}
+  pattern: RegExp,
+  code: Extract<ErrorCode, 'TARGET_UNUSABLE' | 'TARGET_LOCKED' | 'TARGET_CHANGED'>,
+  hint: string | ((target: NamedPlace) => string),
+]
 
 const fileOf = ({ passwordFile }: PostgresPlace): string => passwordFile ?? 'a file that `passwordFile` names'
 
-/** In the order in which they are tried: an owner's objects may have any name. */
+const userOf = ({ connection: { user } }: PostgresPlace): string => user
+
+const refillOf = ({ name }: NamedPlace): string => `run \`convohouse publish ${name} --refill\``
+
+/** In the order in which they are tried, since an owner's objects may have any name. */
 const KNOWN: readonly Known[] = [
-  {
-    pattern: /\b(?:PL\/\w+|SQL) function /,
-    code: 'TARGET_UNUSABLE',
-    hint: () => 'A trigger of yours on a published table refuses its rows: drop it, or let it accept them.',
-  },
-  {
-    pattern: /violates .*constraint/,
-    code: 'TARGET_UNUSABLE',
-    hint: () => 'Drop that constraint: a published table takes every row of the warehouse, and rows go at any time.',
-  },
-  {
-    pattern: /row-level security/,
-    code: 'TARGET_UNUSABLE',
-    hint: ({ connection: { user } }) =>
-      `Run ALTER TABLE … DISABLE ROW LEVEL SECURITY, or ALTER ROLE ${user} BYPASSRLS: a publication writes all rows.`,
-  },
-  {
-    pattern: /already exists/,
-    code: 'TARGET_UNUSABLE',
-    hint: ({ schema }) => `Another object in ${schema} or its other schemas has that name: rename it.`,
-  },
-  {
-    pattern: /\bview\b|is not a table/,
-    code: 'TARGET_UNUSABLE',
-    hint: () => 'A view has the name of a published table: drop it, and give the table its name back.',
-  },
-  {
-    pattern: /read-only transaction/,
-    code: 'TARGET_UNUSABLE',
-    hint: ({ connection: { user } }) =>
-      `The server is a standby, or default_transaction_read_only is on for ${user} or the database.`,
-  },
-  {
-    pattern: /invalid input syntax|out of range|value too long|is of type .* but expression/,
-    code: 'TARGET_CHANGED',
-    hint: ({ name }) =>
-      `A column of a published table has another type: rename it, and run \`convohouse publish ${name} --refill\`.`,
-  },
-  {
-    pattern: /No space left|could not extend|out of memory|too many (?:clients|connections)|connection slots/,
-    code: 'TARGET_UNUSABLE',
-    hint: () => 'Free disk, memory or connections of the server: the next publication tries again.',
-  },
-  {
-    pattern: /at most 1600 columns|row is too big|index row (?:size|requires)|more than 32 columns|stack depth limit/,
-    code: 'TARGET_UNUSABLE',
-    hint: () => 'A model is larger than PostgreSQL allows: give it fewer or shorter columns, or fewer in its key.',
-  },
-  {
-    pattern: /^(?!role |database ).*does not (?:exist|have a column)/,
-    code: 'TARGET_CHANGED',
-    hint: ({ name }) => `Give it its name back, or run \`convohouse publish ${name} --refill\`, which creates it.`,
-  },
-  {
-    pattern: /lock timeout|could not obtain lock/,
-    code: 'TARGET_LOCKED',
-    hint: () => 'A query of a reader or a VACUUM holds a table. The next publication tries again.',
-  },
-  {
-    pattern: /could not serialize access|deadlock detected/,
-    code: 'TARGET_CHANGED',
-    hint: () => 'Nothing to do: the next publication starts from the present state of the target.',
-  },
-  {
-    pattern: /password|authentication failed|role ".*" does not exist/,
-    code: 'TARGET_UNUSABLE',
-    hint: target => `Correct \`user\`, or the password in ${fileOf(target)}: it is read again by the next publication.`,
-  },
-  {
-    pattern: /SSL|certificate|encryption/,
-    code: 'TARGET_UNUSABLE',
-    hint: ({ connection: { sslmode } }) =>
+  [
+    /\b(?:PL\/\w+|SQL) function /,
+    'TARGET_UNUSABLE',
+    'A trigger of yours on a published table refuses its rows: drop it, or let it accept them.',
+  ],
+  [/violates .*constraint/, 'TARGET_UNUSABLE', 'Drop that constraint: a published table takes and loses any rows.'],
+  [
+    /row-level security/,
+    'TARGET_UNUSABLE',
+    of => `Run ALTER TABLE … DISABLE ROW LEVEL SECURITY, or ALTER ROLE ${userOf(of)} BYPASSRLS.`,
+  ],
+  [/already exists/, 'TARGET_UNUSABLE', 'Another object of the schema has that name: rename it.'],
+  [
+    /\bview\b|is not a table/,
+    'TARGET_UNUSABLE',
+    'A view has the name of a published table: drop it, and give the table its name back.',
+  ],
+  [
+    /read-only transaction/,
+    'TARGET_UNUSABLE',
+    of => `The server is a standby, or default_transaction_read_only is on for ${userOf(of)} or the database.`,
+  ],
+  [
+    /invalid input syntax|out of range|value too long/,
+    'TARGET_CHANGED',
+    of => `A column of a published table has another type: rename it, and ${refillOf(of)}.`,
+  ],
+  [
+    /No space left|could not extend|out of memory|too many (?:clients|connections)|connection slots/,
+    'TARGET_UNUSABLE',
+    'Free disk, memory or connections of the server: the next publication tries again.',
+  ],
+  [
+    /at most 1600 columns|row is too big|index row |more than 32 columns|stack depth limit/,
+    'TARGET_UNUSABLE',
+    'A model is larger than PostgreSQL allows: give it fewer or shorter columns, or fewer in its key.',
+  ],
+  [
+    /^(?!role |database ).*does not (?:exist|have a column)/,
+    'TARGET_CHANGED',
+    of => `Give it its name back, or ${refillOf(of)}, which creates it.`,
+  ],
+  [
+    /lock timeout|could not obtain lock/,
+    'TARGET_LOCKED',
+    'A query of a reader or a VACUUM holds a table. The next publication tries again.',
+  ],
+  [
+    /could not serialize access|deadlock detected/,
+    'TARGET_CHANGED',
+    'Nothing to do: the next publication starts from the present state of the target.',
+  ],
+  [
+    /password|authentication failed|role ".*" does not exist/,
+    'TARGET_UNUSABLE',
+    of => `Correct \`user\`, or the password in ${fileOf(of)}: it is read again by the next publication.`,
+  ],
+  [
+    /SSL|certificate|encryption/,
+    'TARGET_UNUSABLE',
+    ({ connection: { sslmode } }) =>
       `\`sslmode\` is ${sslmode}. Without TLS at the server: disable; if it demands TLS: require, or verify-full with \`sslrootcert\`.`,
-  },
-  {
-    pattern: /permission denied|must be owner/,
-    code: 'TARGET_UNUSABLE',
-    hint: ({ connection: { user } }) => `Grant it to ${user}: docs/targets/postgres.md lists what the role needs.`,
-  },
+  ],
+  [
+    /permission denied|must be owner/,
+    'TARGET_UNUSABLE',
+    of => `Grant it to ${userOf(of)}: docs/targets/postgres.md lists what the role needs.`,
+  ],
 ]
 
 const AS_BEFORE = "The target's rows are as they were before; the next publication tries again."
@@ -132,14 +125,14 @@ export function postgresError(
   const full = reasonOf(cause)
   const reason = password === null ? full : full.replaceAll(password, '***')
   const text = String((cause as Error | undefined)?.message ?? cause)
-  const context = /^(?:CONTEXT: )?.* function .*$/m.exec(text.replace(/^.*\n?/, ''))?.[0] ?? ''
-  const known = KNOWN.find(({ pattern }) => pattern.test(reason) || pattern.test(context))
+  const context = /\n(.* function .*)/.exec(text)?.[1] ?? ''
+  const [, code, known] = KNOWN.find(([pattern]) => pattern.test(reason) || pattern.test(context)) ?? []
   const unknown = SERVER_ERROR.test(text)
     ? 'So PostgreSQL answered.'
     : 'Check that PostgreSQL runs and can be reached, and `host`, `port` and `database`.'
-  return new ConvohouseError(known?.code ?? 'TARGET_UNUSABLE', {
+  return new ConvohouseError(code ?? 'TARGET_UNUSABLE', {
     what: `Cannot use ${placeText(target)}: ${reason}`,
-    hint: known?.hint(target) ?? `${unknown} ${AS_BEFORE}`,
+    hint: (typeof known === 'function' ? known(target) : known) ?? `${unknown} ${AS_BEFORE}`,
   })
 }
 

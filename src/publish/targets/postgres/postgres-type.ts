@@ -1,11 +1,12 @@
 import type { PostgresTarget } from '../../../config/targets/postgres.ts'
 import { loadExtension } from '../../target-database.ts'
 import type { TargetType } from '../target-type.ts'
-import { representedValue } from './representation.ts'
+import { obstaclesOf, representedValue } from './representation.ts'
 
 export const postgresType: TargetType<PostgresTarget> = {
   erasesByDelta: true,
   represent: representedValue,
+  obstacles: obstaclesOf,
   contents: ({ search }) => [search],
   partitionBy: () => null,
   async open(database, target, { extensions }) {

@@ -2,6 +2,7 @@
 // The package already contains the values as PostgreSQL stores them, so that a comparison with the warehouse finds them equal.
 import type { TableColumn } from '../../../catalog/ddl.ts'
 import { quoteName } from '../../../catalog/layout.ts'
+import type { Obstacle, Relation } from '../../selection.ts'
 
 type Typed = Pick<TableColumn, 'name' | 'sqlType'>
 
@@ -27,8 +28,9 @@ export function columnType(sqlType: string): string {
 
 const REPLACEMENT = '\uFFFD'
 
-/** An index entry has at most 2,704 bytes, and a key five columns. */
+/** An index entry has at most 2,704 bytes, and a key of ours five columns. */
 const ID_BYTES = 500
+const MOST_KEY_BYTES = 2_600
 
 /** Checks for NUL first, because `replace` copies each text, which took a third of a package's time. */
 const text = (value: string): string =>
@@ -55,6 +57,50 @@ const inYears = (value: string, isKey: boolean, [first, last]: readonly [string,
 
 const DAYS = [`DATE '0001-01-01'`, `DATE '9999-12-31'`] as const
 const TIMES = [`TIMESTAMPTZ '0001-01-01T00:00:00Z'`, `TIMESTAMPTZ '9999-12-31T23:59:59.999999Z'`] as const
+
+/** Matches PostgreSQL's own columns. */
+const RESERVED = /^(?:tableoid|ctid|[cx]m(?:in|ax))$/
+
+/** PostgreSQL moves longer values out of the row. */
+const INLINE_BYTES = 24
+
+/** Returns the SQL of the most bytes that a value takes in its row, or in an entry of an index. */
+const bytesOf = ({ name, sqlType }: Typed, most: number): string => {
+  const value = `t.${quoteName(name)}`
+  return /^(VARCHAR|JSON)/.test(sqlType)
+    ? `least(strlen(${value}::VARCHAR) + 4, ${most})`
+    : `if(${value} IS NULL, 0, 8)`
+}
+
+/** Lists what PostgreSQL cannot hold of a table: names, numbers of columns, rows that exceed a page, keys that exceed an index. */
+export function obstaclesOf({ columns, key }: Relation): Obstacle[] {
+  const misnamed = columns.find(({ name }) => RESERVED.test(name) || Buffer.byteLength(name) > 63)
+  if (misnamed) return [{ reason: `PostgreSQL cannot name a column ${misnamed.name}` }]
+  if (columns.length > 1_600) return [{ reason: `it has ${columns.length} columns, and PostgreSQL allows 1,600` }]
+  if (key.length > 32) return [{ reason: `its key has ${key.length} columns, and PostgreSQL allows 32` }]
+  const total = (of: readonly Typed[], most: number) =>
+    `list_sum([${of.map(column => bytesOf(column, most)).join(', ')}])`
+  const inKey = columns.filter(({ name }) => key.includes(name))
+  const pageBytes = 8_160 - 32 - columns.length / 8
+  return [
+    ...(columns.length * INLINE_BYTES <= pageBytes
+      ? []
+      : [
+          {
+            reason: 'a row is larger than a page of PostgreSQL',
+            rows: `${total(columns, INLINE_BYTES)} > ${pageBytes}`,
+          },
+        ]),
+    ...(inKey.length * ID_BYTES <= MOST_KEY_BYTES
+      ? []
+      : [
+          {
+            reason: 'a key is larger than an entry of an index',
+            rows: `${total(inKey, ID_BYTES)} > ${MOST_KEY_BYTES}`,
+          },
+        ]),
+  ]
+}
 
 export interface Representation {
   /** Names of the columns that are part of any table's key. */

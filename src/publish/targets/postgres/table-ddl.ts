@@ -3,11 +3,13 @@ import { quoteName, quoteText } from '../../../catalog/layout.ts'
 import type { PostgresTarget } from '../../../config/targets/postgres.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import type { PackagedTable } from '../../package.ts'
-import { WATERMARK_TABLE } from '../../watermark.ts'
+import { changedByOwner, WATERMARK_TABLE } from '../../watermark.ts'
 import { columnType } from './representation.ts'
 import { quotedPlace, type StoredState, TABLES_TABLE, tableText } from './stored-state.ts'
 
 type Target = Pick<PostgresTarget, 'schema'>
+
+type Named = Pick<PostgresTarget, 'schema' | 'name'>
 
 const columnText = ({ name, sqlType }: PackagedTable['columns'][number]): string =>
   `${quoteName(name)} ${columnType(sqlType)}`
@@ -18,52 +20,44 @@ export const createTable = (target: Target, { name, columns }: PackagedTable): s
 /** Returns the name with which PostgreSQL describes the type. */
 const describedAs = (type: string): string => type.replace('timestamptz', 'timestamp with time zone')
 
-const otherType = ({ columns }: PackagedTable, stored: ReadonlyMap<string, string>) =>
-  columns.find(column => stored.has(column.name) && stored.get(column.name) !== describedAs(columnType(column.sqlType)))
-
-/** @throws TARGET_CHANGED if a column that a delta writes was dropped, renamed or altered */
-export function expectColumns(
-  target: Pick<PostgresTarget, 'schema' | 'name'>,
-  table: PackagedTable,
-  { tables }: StoredState,
+/** @throws TARGET_CHANGED if a column has another type: altering it would rewrite the table, which concurrent readers would see empty */
+function expectTypes(
+  target: Named,
+  { name: table, columns }: PackagedTable,
+  stored: ReadonlyMap<string, string>,
 ): void {
-  const stored = tables.get(table.name)
-  if (!stored) return
-  const place = quotedPlace(target, table.name)
-  const lacking = table.columns.find(({ name }) => !stored.has(name))
-  const other = otherType(table, stored)
-  if (!lacking && !other) return
-  const { name, sqlType } = (lacking ?? other)!
-  const type = columnType(sqlType)
-  const column = quoteName(name)
-  const repair = `ALTER TABLE ${place} ALTER COLUMN ${column} TYPE ${type} USING ${column}::${type}`
+  const other = columns.find(
+    ({ name, sqlType }) => stored.has(name) && stored.get(name) !== describedAs(columnType(sqlType)),
+  )
+  if (!other) return
+  const { name } = other
+  const [column, earlier, place] = [quoteName(name), quoteName(`${name}_earlier`), quotedPlace(target, table)]
+  const type = columnType(other.sqlType)
   throw new ConvohouseError('TARGET_CHANGED', {
-    what: `Column ${name} of ${tableText(target, table.name)} ${lacking ? 'was dropped or renamed' : `now has the type ${stored.get(name)} instead of ${type}`}.`,
-    hint: lacking
-      ? `Give it its name back, or run \`convohouse publish ${target.name} --refill\`, which adds it.`
-      : `Run \`${repair}\`, or rename it and run \`convohouse publish ${target.name} --refill\`, which adds it again.`,
+    what: `Column ${name} of ${tableText(target, table)} has the type ${stored.get(name)}, but ${type} is to be published.`,
+    hint: `Run \`ALTER TABLE ${place} ALTER COLUMN ${column} TYPE ${type} USING ${column}::${type}\`, or \`ALTER TABLE ${place} RENAME COLUMN ${column} TO ${earlier}\` (views follow the name) and \`convohouse publish ${target.name} --refill\`, which adds the column.`,
   })
 }
 
-/**
- * Returns statements that add missing columns. @throws TARGET_UNUSABLE if a column has another type: altering it would
- * rewrite the table, which concurrent readers would see empty
- */
-export function addedColumns(target: Target, table: PackagedTable, { tables }: StoredState): string[] {
+/** @throws TARGET_CHANGED if a column that a delta writes was dropped, renamed or altered */
+export function expectColumns(target: Named, table: PackagedTable, { tables }: StoredState): void {
+  const stored = tables.get(table.name)
+  if (!stored) return
+  expectTypes(target, table, stored)
+  const lacking = table.columns.find(({ name }) => !stored.has(name))
+  if (!lacking) return
+  const what = `Column ${lacking.name} of ${tableText(target, table.name)} was dropped or renamed.`
+  throw changedByOwner(what, target.name)
+}
+
+/** Returns statements that add missing columns. @throws TARGET_CHANGED if a column has another type */
+export function addedColumns(target: Named, table: PackagedTable, { tables }: StoredState): string[] {
   const stored = tables.get(table.name)
   if (!stored) return []
-  const other = otherType(table, stored)
-  const place = quotedPlace(target, table.name)
-  if (other) {
-    const [column, earlier] = [other.name, `${other.name}_earlier`].map(quoteName)
-    throw new ConvohouseError('TARGET_UNUSABLE', {
-      what: `Column ${other.name} of ${tableText(target, table.name)} has the type ${stored.get(other.name)}, but ${columnType(other.sqlType)} is to be published.`,
-      hint: `Rename it: ALTER TABLE ${place} RENAME COLUMN ${column} TO ${earlier}. Views follow the name; the next publication adds the column.`,
-    })
-  }
+  expectTypes(target, table, stored)
   return table.columns
     .filter(column => !stored.has(column.name))
-    .map(column => `ALTER TABLE ${place} ADD COLUMN ${columnText(column)}`)
+    .map(column => `ALTER TABLE ${quotedPlace(target, table.name)} ADD COLUMN ${columnText(column)}`)
 }
 
 export const commentsOf = (target: Target, { name, about, columns }: PackagedTable): string[] => [

@@ -1,11 +1,13 @@
 // Writes all rows of a refill of a target `snapshot` into its next file, in the process that holds the warehouse. A
 // detour through Parquet files and a second process takes twice the processor time.
+
 import { rm } from 'node:fs/promises'
+import { quotedTable } from '../../../catalog/layout.ts'
 import type { SnapshotTarget } from '../../../config/targets/snapshot.ts'
 import { destinationOf } from '../../../files/destination.ts'
 import { messageOf } from '../../../warehouse/fault.ts'
 import { ATTACHED, attachedTable, createTable } from '../../attached.ts'
-import { quotedTable, slicesOfAll, valuesAs } from '../../package-rows.ts'
+import { slicesOfAll, valuesAs } from '../../package-rows.ts'
 import type { SelectedRelation, Selection } from '../../selection.ts'
 import { targetError } from '../../target-database.ts'
 import type { Filling } from '../target-type.ts'

@@ -2,10 +2,10 @@
 // `rename`. Readers of the old file are not disturbed, and later readers open the new one. A refill is a new file
 // (`fill-snapshot.ts`), because deleted values survive in the free blocks of a copy.
 import { constants, existsSync } from 'node:fs'
-import { chmod, copyFile, open, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { quoteName, quoteText } from '../../../catalog/layout.ts'
+import { quotedTable, quoteName, quoteText } from '../../../catalog/layout.ts'
 import type { SnapshotTarget } from '../../../config/targets/snapshot.ts'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { MINUTE } from '../../../core/time.ts'
@@ -14,7 +14,6 @@ import { isLocked, messageOf } from '../../../warehouse/fault.ts'
 import { COMPRESSION, ROW_GROUP_ROWS } from '../../../warehouse/open.ts'
 import { ATTACHED, attachedTable, deleteRows, differenceOf, insertRows, sumsOf } from '../../attached.ts'
 import type { Package } from '../../package.ts'
-import { quotedTable } from '../../package-rows.ts'
 import { indexSnapshot, SEARCHED } from '../../search.ts'
 import { followed, lockTarget, type TargetDatabase, targetError, transaction } from '../../target-database.ts'
 import type { OpenTarget } from '../../target-port.ts'
@@ -105,23 +104,8 @@ function expectNoLog(path: string): void {
   })
 }
 
-const DAMAGE = /Could not read enough bytes|Corrupt database file|not a valid DuckDB database/
-
-/** True for what is left of a DuckDB file: an empty file, or one with its mark. */
-async function isLeftOfDatabase(path: string): Promise<boolean> {
-  const head = await readHead(path)
-  return head.length === 0 || head.toString('latin1').slice(8) === 'DUCK'
-}
-
-async function readHead(path: string): Promise<Buffer> {
-  const file = await open(path)
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(12), 0, 12, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
-}
+/** Matches DuckDB's messages about its own files only. */
+const DAMAGE = /Could not read enough bytes|Corrupt database file/
 
 /** @throws Error like DuckDB's if the file is shorter than its own header says */
 async function expectWhole({ rows }: TargetDatabase, path: string): Promise<void> {
@@ -147,7 +131,7 @@ async function readWatermark(database: TargetDatabase, snapshot: Snapshot): Prom
       return readStoredWatermark(database, `published.main.${WATERMARK_TABLE}`)
     })
   } catch (cause) {
-    if (!DAMAGE.test(messageOf(cause)) || !(await isLeftOfDatabase(path))) throw targetError(path, cause, HINT)
+    if (!DAMAGE.test(messageOf(cause)) && (await stat(path)).size > 0) throw targetError(path, cause, HINT)
     if (refill) return null
     throw new ConvohouseError('TARGET_UNUSABLE', {
       what: `${path} is truncated or damaged.`,
