@@ -7,6 +7,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { newDeferred } from '../../../workflows/deferred.ts'
+import { EXIT_CODES } from '../../core/errors.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import {
   type ChildMessage,
@@ -135,7 +136,8 @@ export function supervise(options: SupervisorOptions): Supervisor {
     before = new Map([...before.keys(), ...since.keys()].map(id => [id, counts(id)]))
     since = new Map()
     const isOver = isCrash(exit) ? !hasHeld : endsByItself ? life.holds || !hasHeld : !hasWorked
-    if (stopping || isOver) finish(exit.code ?? 1)
+    // A child that DuckDB keeps from ending is killed.
+    if (stopping || isOver) finish(exit.code ?? (stopping ? EXIT_CODES.interrupted : EXIT_CODES.unexpected))
     else startAgain(exit, life)
   }
 
