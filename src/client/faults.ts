@@ -323,6 +323,7 @@ const TROUBLES: Record<string, ConnectionFailure> = {
   ECONNRESET: cutOff,
   EPIPE: cutOff,
   UND_ERR_SOCKET: cutOff,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: noHttp,
 }
 
 /** Describes a failed connection. `reason`: error code, such as ECONNREFUSED. */

@@ -10,6 +10,7 @@ const END = '\r\n\r\n'
 /** A longer one is left to undici, which refuses it. */
 const LONGEST_BYTES = 64 * 1024
 
+const isBeginning = (bytes: Buffer): boolean => 'HTTP/1.'.startsWith(bytes.toString('latin1', 0, 7))
 const isInterim = (bytes: Buffer): boolean => INTERIM.test(bytes.toString('latin1', 0, BEGINNING_BYTES))
 
 /** Changes a connection so that whoever reads it gets no interim answers. */
@@ -30,7 +31,8 @@ export function withoutInterim<S extends Duplex>(socket: S): S {
         end = answer.indexOf(END)
         if (end >= 0) answer = answer.subarray(end + END.length)
       }
-      const isOpen = answer.length < BEGINNING_BYTES || (isInterim(answer) && answer.length <= LONGEST_BYTES)
+      const mayBeInterim = answer.length < BEGINNING_BYTES ? isBeginning(answer) : isInterim(answer)
+      const isOpen = mayBeInterim && answer.length <= LONGEST_BYTES
       begun = isOpen ? answer : null
       if (!isOpen) return answer
     }
