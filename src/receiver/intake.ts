@@ -45,8 +45,9 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): Intak
     const parsed = parseEvent(body, addressed, authenticate)
     if (!('refused' in parsed)) return parsed
     const sender = findSecret(body, addressed)
-    const isUnreadable = parsed.refused !== 'wrong-secret' || !isJson(body)
-    return sender && isUnreadable ? { event: unreadableEvent(body, sender) } : parsed
+    // Only a sender with a secret may have a large body parsed.
+    if (!sender || (parsed.refused === 'wrong-secret' && isJson(body))) return parsed
+    return { event: unreadableEvent(body, sender) }
   }
   return {
     async take(body, addressed) {
