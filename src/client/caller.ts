@@ -5,10 +5,11 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { ConvohouseError } from '../core/errors.ts'
 import type { HttpProxy } from '../core/proxy.ts'
+import { Slots } from '../core/slots.ts'
 import { SECOND } from '../core/time.ts'
 import { type ApiAddress, readApiAddress, type Target } from './address.ts'
 import { notAllowed, type RequestContext, unanswered } from './faults.ts'
-import { type AttemptObserver, type AttemptPolicy, runAttempts, Slots } from './http/attempts.ts'
+import { type AttemptObserver, type AttemptPolicy, runAttempts } from './http/attempts.ts'
 import { createTransport, type Sent, type Transport } from './http/transport.ts'
 
 export interface VendorClientOptions {

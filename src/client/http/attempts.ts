@@ -10,6 +10,7 @@
 // An attempt may cost quota regardless of its outcome, so the observer is notified of each allowed attempt exactly
 // once, before its answer is used.
 import { ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
+import type { Slots } from '../../core/slots.ts'
 import { SECOND } from '../../core/time.ts'
 import type { Sent } from './transport.ts'
 
@@ -39,6 +40,10 @@ export interface AttemptPolicy {
   maxAttempts: number
   random: () => number
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  /**
+   * As many as connections. Requests queue here and not in undici, so that timeouts and send times begin, and lease deadlines
+   * are checked, only when a request leaves the queue.
+   */
   slots: Slots
 }
 
@@ -148,54 +153,4 @@ const LONGEST_RETRY_AFTER_MS = 60 * SECOND
  */
 export function backoffMs(attempt: number, random: number, retryAfterMs = 0): number {
   return retryAfterMs + Math.floor(random * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1)))
-}
-
-/**
- * Limits concurrent requests to the number of connections. Requests queue here and not in undici, so that timeouts and
- * send times begin, and lease deadlines are checked, only when a request leaves the queue.
- */
-export class Slots {
-  #free: number
-  readonly #waiting: (() => void)[] = []
-
-  constructor(count: number) {
-    this.#free = count
-  }
-
-  /** Runs the work in a slot. Resolves to undefined, without running it, when the signal aborts first. */
-  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
-    if (!(await this.#enter(signal))) return undefined
-    try {
-      return await work()
-    } finally {
-      this.#leave()
-    }
-  }
-
-  #enter(signal?: AbortSignal): Promise<boolean> {
-    if (signal?.aborted) return Promise.resolve(false)
-    if (this.#free > 0) {
-      this.#free--
-      return Promise.resolve(true)
-    }
-    return new Promise(resolve => {
-      const enter = () => {
-        signal?.removeEventListener('abort', giveUp)
-        resolve(true)
-      }
-      const giveUp = () => {
-        this.#waiting.splice(this.#waiting.indexOf(enter), 1)
-        resolve(false)
-      }
-      this.#waiting.push(enter)
-      signal?.addEventListener('abort', giveUp, { once: true })
-    })
-  }
-
-  #leave(): void {
-    // Passes the slot directly to the request that has waited longest, so that no new request overtakes it.
-    const next = this.#waiting.shift()
-    if (next) next()
-    else this.#free++
-  }
 }

@@ -4,6 +4,7 @@
 // DuckDB. A query occupies a thread while it runs: with four slow queries in a pool of four nothing else proceeded, not even fsync.
 
 import { ConvohouseError } from '../../core/errors.ts'
+import { Slots } from '../../core/slots.ts'
 import { formatDuration } from '../../core/time.ts'
 
 interface QueueLimits {
@@ -22,54 +23,21 @@ export interface QueryQueue {
   acquire(waitMs: number, signal: AbortSignal): Promise<() => void>
 }
 
-export function openQueryQueue(limits: QueueLimits): QueryQueue {
-  let running = 0
-  const waiting: (() => void)[] = []
-
+export function openQueryQueue({ running, waiting }: QueueLimits): QueryQueue {
+  const slots = new Slots(running)
   const tooMany = (what: string) =>
     new ConvohouseError('TOO_MANY_QUERIES', {
-      what: `The process that holds the warehouse runs ${limits.running} queries at a time, and ${what}`,
+      what: `The process that holds the warehouse runs ${running} queries at a time, and ${what}`,
       hint: 'Try again later, or stop some of the running queries.',
-      facts: { running, waiting: waiting.length },
+      facts: { running, waiting: slots.waiting },
     })
-
-  function occupy(): () => void {
-    running += 1
-    return () => {
-      running -= 1
-      waiting.shift()?.()
-    }
-  }
-
-  function wait(waitMs: number, signal: AbortSignal): Promise<() => void> {
-    return new Promise((resolve, reject) => {
-      const leave = (error: ConvohouseError) => {
-        waiting.splice(waiting.indexOf(start), 1)
-        settle()
-        reject(error)
-      }
-      const onAbort = () => leave(new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' }))
-      const onTimeout = () => leave(tooMany(`this one has waited ${formatDuration(waitMs)} for a slot.`))
-      const timer = setTimeout(onTimeout, waitMs)
-      const settle = () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', onAbort)
-      }
-      const start = () => {
-        settle()
-        resolve(occupy())
-      }
-      signal.addEventListener('abort', onAbort, { once: true })
-      waiting.push(start)
-      if (signal.aborted) onAbort()
-    })
-  }
-
   return {
     async acquire(waitMs, signal) {
-      if (running < limits.running) return occupy()
-      if (waiting.length >= limits.waiting) throw tooMany(`${waiting.length} more are waiting.`)
-      return wait(waitMs, signal)
+      if (slots.isFull && slots.waiting >= waiting) throw tooMany(`${slots.waiting} more are waiting.`)
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(waitMs))])
+      if (await slots.enter(limit)) return () => slots.leave()
+      if (signal.aborted) throw new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' })
+      throw tooMany(`this one has waited ${formatDuration(waitMs)} for a slot.`)
     },
   }
 }
