@@ -114,7 +114,7 @@ function failedProxy(
   const what = `The proxy ${origin} (${variable}) ${failed} (${requestOf(asked)} of ${hostOf(asked)}, ${reason})`
   const hint =
     status === '407'
-      ? `Give user and password of the proxy in ${variable}, as in http://user:password@proxy.example.com:3128; nothing was sent.`
+      ? `Give a user and a password that the proxy accepts in ${variable}, as in http://user:password@proxy.example.com:3128; nothing was sent.`
       : `Check the address in ${variable}; NO_PROXY lists hosts that are reached without the proxy. Nothing was sent.`
   return fault('API_UNAVAILABLE', asked, { what, hint, facts })
 }

@@ -17,7 +17,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 const nameIn = (env: Environment, ...names: string[]): string | undefined =>
   names.flatMap(name => [name.toLowerCase(), name]).find(name => env[name] !== undefined)
 
-const LOOPBACK = /^127(?:\.\d+){3}$|^\[::1\]$|^\[::ffff:7f..:[^:]+\]$|(?:^|\.)localhost\.?$/
+const LOOPBACK = /^127(?:\.\d+){3}$|^0\.0\.0\.0$|^\[::1?\]$|^\[::ffff:7f..:[^:]+\]$|(?:^|\.)localhost\.?$/
 
 /**
  * Returns the proxy for requests to an origin; null for none. Loopback hosts never have one.

@@ -79,6 +79,7 @@ describe('a proxy', () => {
     ['', 'https://localhost:8443'],
     ['', 'https://api.localhost'],
     ['', 'http://127.3.2.1:80'],
+    ['', 'http://0.0.0.0:80'],
     ['', 'http://[::1]:80'],
     ['', 'http://[::ffff:127.0.0.1]:80'],
   ])('is not used where NO_PROXY is %j for %s', (list, origin) => {
