@@ -1,8 +1,8 @@
 // The signals that ask a process to end: Ctrl-C (SIGINT), `kill` (SIGTERM), and a closed terminal (SIGHUP). A long-running command ends in
-// steps. After the first signal it starts no new work and lets requests in flight land, for at most six seconds. The second aborts them.
+// steps. After the first signal it starts no new work and lets requests in flight land, for at most eight seconds. The second aborts them.
 // The third exits at once, which is as safe as a kill. Service managers kill after ten seconds, so it ends before that.
 //
-//   running ──1st──▶ stopping ──2nd, or 6 s──▶ aborted ──3rd, or 9 s after the 1st──▶ exit 130
+//   running ──1st──▶ stopping ──2nd, or 8 s──▶ aborted ──3rd, or 9.5 s after the 1st──▶ exit 130
 import { EXIT_CODES } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { exitNow } from './exit-now.ts'
@@ -64,13 +64,13 @@ export function endOnSignals(): void {
   }
 }
 
-const GRACE_MS = 6 * SECOND
-const END_WITHIN_MS = 9 * SECOND
+const GRACE_MS = 8 * SECOND
+const END_WITHIN_MS = 9.5 * SECOND
 
 export interface Stop {
   /** Aborted at the first signal: no new work. */
   stopping: AbortSignal
-  /** Aborted at the second signal or after six seconds: requests in flight are aborted. */
+  /** Aborted at the second signal or after eight seconds: requests in flight are aborted. */
   aborted: AbortSignal
   /** Stops listening to the signals. */
   release(): void

@@ -49,7 +49,7 @@ const LONGEST_PAUSE_MS = 30 * SECOND
 /** If the child lived longer than this, the backoff starts over. */
 const STABLE_MS = MINUTE
 /** Time limit after `stop` for landing and loading data in flight; then the child is killed, which is safe at any moment. */
-const END_WITHIN_MS = 8 * SECOND
+const END_WITHIN_MS = 9 * SECOND
 const QUERIES_SHOWN = 3
 /** A child that runs queries and has said nothing for this time converts or writes a value that is too large. */
 const SILENT_MS = MINUTE
