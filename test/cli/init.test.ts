@@ -45,7 +45,15 @@ describe('init', () => {
     const folder = await temporaryFolder()
     /** Settings whose comment shows an example instead of the default. */
     const examples = ['source', 'threads', 'metrics', 'checks', 'models', 'extensions']
-    const ofWorkspace = ['readToken', 'readWebhookSecrets', 'since', 'headReserveShare', 'schedule', 'retention']
+    const ofWorkspace = [
+      'readToken',
+      'readProxy',
+      'readWebhookSecrets',
+      'since',
+      'headReserveShare',
+      'schedule',
+      'retention',
+    ]
     const without = (settings: object, names: readonly string[]) =>
       Object.fromEntries(Object.entries(settings).filter(([name]) => !names.includes(name)))
     const [asWritten, asCommented] = await Promise.all(
