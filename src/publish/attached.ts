@@ -4,6 +4,7 @@ import { type PackagedTable, type Sums, sumOf } from './package.ts'
 import { hasKeyOf } from './package-rows.ts'
 import type { TargetDatabase } from './target-database.ts'
 import type { SummedTable } from './target-port.ts'
+import { changedByOwner } from './watermark.ts'
 
 /** Name of the attached database that receives a package. */
 export const ATTACHED = 'target'
@@ -28,24 +29,23 @@ export const commentsOf = (table: Described): string[] => [
   ),
 ]
 
-/** Returns what differs between the attached table and a delta's rows, such as `column x has the type VARCHAR`; null for nothing. */
-export async function differenceOf({ rows }: TargetDatabase, { name, columns }: PackagedTable): Promise<string | null> {
-  const [schema, table] = name.includes('.') ? name.split('.') : ['main', name]
+/** @throws TARGET_CHANGED if an attached table lacks a column that a delta writes, or the column has another type */
+export async function expectColumns(
+  { rows }: TargetDatabase,
+  { name, columns }: PackagedTable,
+  { path, name: target }: { path: string; name: string },
+): Promise<void> {
+  const [table, schema = 'main'] = name.split('.').toReversed()
   const found = await rows<{
     name: string
     type: string
   }>(`SELECT column_name AS name, data_type AS type FROM duckdb_columns()
-    WHERE database_name = '${ATTACHED}' AND schema_name = ${quoteText(schema!)} AND table_name = ${quoteText(table!)}`)
-  if (found.length === 0) return `table ${name} is gone`
-  const types = new Map(found.map(one => [one.name, one.type]))
-  const wrong = columns.find(
-    one => types.get(one.name) !== one.sqlType.replace('TIMESTAMPTZ', 'TIMESTAMP WITH TIME ZONE'),
-  )
-  if (wrong === undefined) return null
-  const type = types.get(wrong.name)
-  return type === undefined
-    ? `${name} has no column ${wrong.name}`
-    : `column ${wrong.name} of ${name} has the type ${type}`
+    WHERE database_name = '${ATTACHED}' AND schema_name = '${schema}' AND table_name = '${table}'`)
+  const types = new Map(found.map(one => [one.name, one.type.replace('TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ')]))
+  const wrong = columns.find(column => types.get(column.name) !== column.sqlType)
+  if (wrong === undefined) return
+  const is = `column ${wrong.name} of ${name} is ${types.get(wrong.name) ?? 'gone'}`
+  throw changedByOwner(`${path} was changed: ${is}.`, target)
 }
 
 const namesOf = (names: readonly string[]): string => names.map(quoteName).join(', ')

@@ -293,20 +293,16 @@ async function warningsOf({ writer }: Warehouse, areModelsRead: boolean): Promis
 }
 
 /** Publishes within the time limit, which models do not share: each has its own. */
-async function publishInTime(
-  options: Attempt,
-  { id, folder, refreshed }: Pick<Publication, 'id' | 'folder' | 'refreshed'>,
-) {
+async function publishInTime(options: Attempt, publication: Omit<Publication, 'client' | 'signal'>) {
   const { home, target, settings, entry, wanted } = options
   const { memoryLimit, threads } = settings
-  const refill = wanted === 'requested'
   const { signal, release } = limitTime(options)
   try {
     const extensions = extensionPlaces(home, settings.extensions)
-    const spillFolder = join(folder, 'spill')
-    const of = { target, extensions, memoryLimit, threads, spillFolder, refill }
+    const spillFolder = join(publication.folder, 'spill')
+    const of = { target, extensions, memoryLimit, threads, spillFolder, refill: wanted === 'requested' }
     const client = await openTarget(of, { signal, entry })
-    return await publishWith(options, { id, client, folder, refreshed, signal }).finally(() => client.close())
+    return await publishWith(options, { ...publication, client, signal }).finally(() => client.close())
   } finally {
     release()
   }

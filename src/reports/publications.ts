@@ -87,25 +87,11 @@ async function lacksFiles(target: TargetConfig): Promise<boolean> {
 type Own = 'target' | 'type' | 'place' | 'isGone' | 'selectingNone'
 
 function stateOf(row: TargetRow, nowMs: number): Omit<TargetStatus, Own> {
-  const {
-    asOf,
-    behind,
-    unfit,
-    succeededAt,
-    kind,
-    rows,
-    durationMs,
-    attempts,
-    failingSince,
-    failedAt,
-    code,
-    what,
-    hint,
-  } = row
+  const { asOf, behind, succeededAt, kind, rows, durationMs, attempts, failingSince, failedAt, code, what, hint } = row
   return {
     asOf,
     behind,
-    unfit,
+    unfit: row.unfit,
     lagSeconds: lagOf(row, nowMs),
     last: succeededAt === null ? null : { endedAt: succeededAt, kind: kind!, rows: rows ?? 0, durationMs: durationMs! },
     failure:

@@ -1,6 +1,6 @@
 // The target `ducklake`: its readers, versions, maintenance and erasures, and what it refuses.
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { placeFindings } from '../../src/cli/doctor/targets.ts'
@@ -299,5 +299,22 @@ describeWithPostgres('the versions of a lake', () => {
         })
       }
     })
+  })
+})
+
+describeWithPostgres('a lake whose owner has changed a data file', () => {
+  it.each([
+    ['truncated', (path: string) => truncate(path, 100)],
+    ['removed', (path: string) => rm(path)],
+  ])('(%s) is not continued, and a refill replaces it', async (_, change) => {
+    const place = app.workspace()
+    const target = newTarget()
+    await load(place, [{ ID: 'a', userName: 'Ann' }])
+    await publish(target)
+    const folder = join(target.data, 'main', 'conversations')
+    for (const name of await readdir(folder)) await change(join(folder, name))
+    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+    expect(await failureText(target)).toMatch(/^TARGET_CHANGED A data file .* is gone or damaged\. .*--refill/)
+    expect(await publish(target, { refill: true })).toMatchObject({ kind: 'refill' })
   })
 })

@@ -176,10 +176,14 @@ describe('a snapshot that its owner has changed or damaged', () => {
     [
       'ALTER TABLE conversations ALTER state TYPE INTEGER USING 1',
       'TARGET_CHANGED',
-      'state of conversations has the type INTEGER',
+      'column state of conversations is INTEGER',
     ],
-    ['ALTER TABLE conversations RENAME user_name TO name', 'TARGET_CHANGED', 'conversations has no column user_name'],
-    ['DROP TABLE marts.fct_conversations', 'TARGET_CHANGED', 'table marts.fct_conversations is gone'],
+    [
+      'ALTER TABLE conversations RENAME user_name TO name',
+      'TARGET_CHANGED',
+      'column user_name of conversations is gone',
+    ],
+    ['DROP TABLE marts.fct_conversations', 'TARGET_CHANGED', 'of marts.fct_conversations is gone'],
     [0, 'TARGET_UNUSABLE', damage],
     [5_000, 'TARGET_UNUSABLE', damage],
     [-1, 'TARGET_UNUSABLE', damage],

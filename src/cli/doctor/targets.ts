@@ -71,15 +71,10 @@ function filterOf(status: TargetStatus): Outcome[] {
 }
 
 /** Warns of tables that are not published. */
-const unfitOf = ({ target, unfit }: TargetStatus): Outcome[] =>
-  unfit === null
-    ? []
-    : [
-        warn(
-          `${target}: it cannot hold ${unfit}`,
-          'Change the model, or give the target another type or `partitionBy`.',
-        ),
-      ]
+function unfitOf({ target, unfit }: TargetStatus): Outcome[] {
+  const hint = 'Change the model, or give the target another type or `partitionBy`.'
+  return unfit === null ? [] : [warn(`${target}: it cannot hold ${unfit}`, hint)]
+}
 
 /** Warns if the key of published hashes is lost: the next publication would create another key. */
 async function keyOf({ home, targets }: Config, statuses: readonly TargetStatus[]): Promise<Outcome[]> {

@@ -17,7 +17,7 @@ import { messageOf } from '../../../warehouse/fault.ts'
 import { ATTACHED } from '../../attached.ts'
 import { loadExtension, lockedTarget, type TargetDatabase, transaction } from '../../target-database.ts'
 import type { ExtensionPlaces } from '../../target-port.ts'
-import { changedTarget } from '../../watermark.ts'
+import { changedByOwner, changedTarget } from '../../watermark.ts'
 import { connectionText, lockSql, postgresError, usingPassword } from '../postgres/connection.ts'
 
 export interface LakeData {
@@ -143,6 +143,10 @@ async function expectNoData({ data: place }: LakeTarget, data: LakeData): Promis
 
 const CONFLICT = /Transaction conflict|conflicting changes|could not serialize access/
 
+/** Matches DuckDB's messages about a data file that is gone or has not the size that the catalog records. */
+const CHANGED_FILE =
+  /Parquet file|footer length|No magic bytes|Could not read enough bytes|Cannot open file|No such file|\(HTTP 404/
+
 const DISK_HINT =
   'Free disk space, or make the folder of the data writable. The lake is as it was before; the next publication tries again.'
 
@@ -166,6 +170,8 @@ export function lakeError(target: LakeTarget, cause: unknown): ConvohouseError {
       cause,
     })
   if (OF_SERVER.test(text)) return postgresError({ ...target.catalog, name: target.name }, { cause, password: null })
+  if (CHANGED_FILE.test(text))
+    return changedByOwner(`A data file of the lake ${placeOf(target)} is gone or damaged.`, target.name)
   const reason = diskErrorCode(cause) === null ? text.split('\n')[0]!.replace(QUOTED, '…') : diskErrorText(cause)
   return new ConvohouseError('TARGET_UNUSABLE', {
     what: `Cannot use the lake ${placeOf(target)}: ${reason}`,

@@ -8,7 +8,8 @@ const s3 = () => import('./parquet-s3.ts')
 
 export const parquetType: TargetType<ParquetTarget> = {
   erasesByDelta: true,
-  contents: ({ partitionBy }) => [partitionBy],
+  // The number changes when files of an earlier version cannot be continued.
+  contents: ({ partitionBy }) => [partitionBy, 2],
   partitionBy: ({ partitionBy }) => partitionBy,
   obstacles: (relation, { partitionBy }) =>
     partitionColumns(relation, partitionBy).includes('agent')

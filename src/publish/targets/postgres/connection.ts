@@ -40,8 +40,6 @@ const fileOf = ({ passwordFile }: PostgresPlace): string => passwordFile ?? 'a f
 
 const userOf = ({ connection: { user } }: PostgresPlace): string => user
 
-const refillOf = ({ name }: NamedPlace): string => `run \`convohouse publish ${name} --refill\``
-
 /** In the order in which they are tried, since an owner's objects may have any name. */
 const KNOWN: readonly Known[] = [
   [
@@ -65,26 +63,6 @@ const KNOWN: readonly Known[] = [
     /read-only transaction/,
     'TARGET_UNUSABLE',
     of => `The server is a standby, or default_transaction_read_only is on for ${userOf(of)} or the database.`,
-  ],
-  [
-    /invalid input syntax|out of range|value too long/,
-    'TARGET_CHANGED',
-    of => `A column of a published table has another type: rename it, and ${refillOf(of)}.`,
-  ],
-  [
-    /No space left|could not extend|out of memory|too many (?:clients|connections)|connection slots/,
-    'TARGET_UNUSABLE',
-    'Free disk, memory or connections of the server: the next publication tries again.',
-  ],
-  [
-    /at most 1600 columns|row is too big|index row |more than 32 columns|stack depth limit/,
-    'TARGET_UNUSABLE',
-    'A model is larger than PostgreSQL allows: give it fewer or shorter columns, or fewer in its key.',
-  ],
-  [
-    /^(?!role |database ).*does not (?:exist|have a column)/,
-    'TARGET_CHANGED',
-    of => `Give it its name back, or ${refillOf(of)}, which creates it.`,
   ],
   [
     /lock timeout|could not obtain lock/,

@@ -12,13 +12,12 @@ import { MINUTE } from '../../../core/time.ts'
 import { namesIn, syncFile, syncFolder } from '../../../files/durable.ts'
 import { isLocked, messageOf } from '../../../warehouse/fault.ts'
 import { COMPRESSION, ROW_GROUP_ROWS } from '../../../warehouse/open.ts'
-import { ATTACHED, attachedTable, deleteRows, differenceOf, insertRows, sumsOf } from '../../attached.ts'
+import { ATTACHED, attachedTable, deleteRows, expectColumns, insertRows, sumsOf } from '../../attached.ts'
 import type { Package } from '../../package.ts'
 import { indexSnapshot, SEARCHED } from '../../search.ts'
 import { followed, lockTarget, type TargetDatabase, targetError, transaction } from '../../target-database.ts'
 import type { OpenTarget } from '../../target-port.ts'
 import {
-  changedByOwner,
   changedTarget,
   expectBase,
   readStoredWatermark,
@@ -107,9 +106,16 @@ function expectNoLog(path: string): void {
 /** Matches DuckDB's messages about its own files only. */
 const DAMAGE = /Could not read enough bytes|Corrupt database file/
 
-/** @throws Error like DuckDB's if the file is shorter than its own header says */
+const damaged = ({ path, name }: Snapshot, cause: unknown): ConvohouseError =>
+  new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${path} is truncated or damaged.`,
+    hint: `Run \`convohouse publish ${name} --refill\`, which replaces it.`,
+    cause,
+  })
+
+/** @throws Error like DuckDB's if the file is shorter than its used blocks. Free blocks at its end may never have been written. */
 async function expectWhole({ rows }: TargetDatabase, path: string): Promise<void> {
-  const [row] = await rows<{ bytes: string }>(`SELECT (${HEADERS_BYTES} + total_blocks * block_size)::VARCHAR AS bytes
+  const [row] = await rows<{ bytes: string }>(`SELECT (${HEADERS_BYTES} + used_blocks * block_size)::VARCHAR AS bytes
     FROM pragma_database_size() WHERE database_name = 'published'`)
   if ((await stat(path)).size < Number(row!.bytes)) throw new Error('Could not read enough bytes')
 }
@@ -119,7 +125,7 @@ async function expectWhole({ rows }: TargetDatabase, path: string): Promise<void
  * @throws TARGET_LOCKED, TARGET_UNUSABLE
  */
 async function readWatermark(database: TargetDatabase, snapshot: Snapshot): Promise<TargetWatermark | null> {
-  const { path, name, refill } = snapshot
+  const { path, refill } = snapshot
   expectNoLog(path)
   if (!existsSync(path)) return null
   try {
@@ -133,11 +139,7 @@ async function readWatermark(database: TargetDatabase, snapshot: Snapshot): Prom
   } catch (cause) {
     if (!DAMAGE.test(messageOf(cause)) && (await stat(path)).size > 0) throw targetError(path, cause, HINT)
     if (refill) return null
-    throw new ConvohouseError('TARGET_UNUSABLE', {
-      what: `${path} is truncated or damaged.`,
-      hint: `Run \`convohouse publish ${name} --refill\`, which replaces it.`,
-      cause,
-    })
+    throw damaged(snapshot, cause)
   }
 }
 
@@ -164,8 +166,7 @@ async function writeNext(
     await transaction({ database }, async () => {
       let isSearchChanged = kind === 'refill'
       for await (const table of tables) {
-        const difference = kind === 'delta' ? await differenceOf(database, table) : null
-        if (difference !== null) throw changedByOwner(`${snapshot.path} was changed: ${difference}.`, snapshot.name)
+        if (kind === 'delta') await expectColumns(database, table, snapshot)
         await deleteRows(database, attachedTable(table), table)
         await insertRows(database, attachedTable(table), table)
         isSearchChanged ||= table.name === SEARCHED.table
@@ -222,7 +223,7 @@ export async function openSnapshot(database: TargetDatabase, target: Snapshot): 
         await applyPackage(database, snapshot, contents)
       } catch (cause) {
         await removeNext(path).catch(() => {})
-        throw targetError(path, cause, DISK_HINT)
+        throw DAMAGE.test(messageOf(cause)) ? damaged(snapshot, cause) : targetError(path, cause, DISK_HINT)
       }
     },
     sums: tables =>
