@@ -127,9 +127,12 @@ describe('redaction', () => {
     ],
     [
       'audited text that is cut off behind a name whose end tells',
-      ['{"smtpPass":"x', '{"a":1,"X-Auth" : "x'].map(newValue => ({ field: 'advanced', newValue })),
-      [{ field: 'advanced' }, { field: 'advanced' }],
-      ['[0].newValue', '[1].newValue'],
+      ['{"smtpPass":"x', '{"a":1,"X-Auth" : "x', '[{"in":"header","key":"X-Auth-Key","value":"x'].map(newValue => ({
+        field: 'advanced',
+        newValue,
+      })),
+      Array(3).fill({ field: 'advanced' }),
+      ['[0].newValue', '[1].newValue', '[2].newValue'],
     ],
     [
       'a key that is a secret itself, and does not name it in a path',
@@ -213,6 +216,79 @@ describe('redaction', () => {
         expect(redactSecrets(once)).toEqual({ value: once, droppedPaths: [] })
       }),
     )
+  })
+})
+
+/** Ways in which a tool, a variable or a server's settings carry a credential. */
+const CARRIERS: Record<string, (name: string, value: string) => unknown> = {
+  'an object of headers': (name, value) => ({ headers: { [name]: value } }),
+  'an object of parameters': (name, value) => ({ queryParams: { [name]: value } }),
+  'a header field': (name, value) => ({ fields: [{ in: 'header', key: name, value, type: 'string' }] }),
+  'a query field': (name, value) => ({ fields: [{ in: 'query', key: name, defaultValue: value }] }),
+  'a body field': (name, value) => ({ fields: [{ in: 'body', key: name, value, defaultValue: value }] }),
+  'a variable': (name, value) => ({ variables: [{ key: name, isEnv: false, value }] }),
+  'a named pair': (name, value) => ({ anything: [{ name, value }] }),
+  'a named header': (name, value) => ({ anything: [{ headerName: name, headerValue: value }] }),
+  'a parameter with a default': (name, value) => ({ anything: [{ parameter: name, default: value }] }),
+  'a list of pairs': (name, value) => ({
+    anything: [
+      ['Accept', '*/*'],
+      [name, value],
+    ],
+  }),
+  'the query of an address': (name, value) => ({ serverUrl: `https://x.org/a?b=1&${name}=${value}` }),
+  'the query of an address without a scheme': (name, value) => ({ serverUrl: `x.org/a?b=1&${name}=${value}` }),
+  'the query of an address with a reference': (name, value) => ({ serverUrl: `https://x.org/{{id}}?${name}=${value}` }),
+}
+
+const CREDENTIALS = [
+  ...[
+    'X-Auth-Key',
+    'x_auth_key',
+    'authKey',
+    'apikey',
+    'api-key',
+    'access-token',
+    'accessToken',
+    'key',
+    'sig',
+    'X-Auth',
+  ],
+  ...['hookSignature', 'session_cookie', 'userPassword', 'client_secret', 'Ocp-Apim-Subscription-Key', 'key2'],
+]
+
+describe('a credential', () => {
+  it.each(Object.entries(CARRIERS))('is removed from %s under any of its names, and counted', (_, carry) => {
+    for (const name of CREDENTIALS) {
+      const { value, droppedPaths } = redactSecrets(carry(name, 'canary7'))
+      const text = JSON.stringify(value)
+      expect(text, name).not.toContain('canary7')
+      expect(droppedPaths.length, name).toBeGreaterThan(0)
+      expect(redactSecrets(value), name).toEqual({ value, droppedPaths: [] })
+      if (!/^\{"(?:headers|queryParams|serverUrl)/.test(text)) expect(text).toContain(name)
+    }
+  })
+
+  it.each(Object.entries(CARRIERS))('that is only referred to stays in %s, as do other values', (_, carry) => {
+    const references = ['{{var:token}}', '{{ token }}', 'Bearer {{var:token}}', '{{user}}:{{password}}', '']
+    for (const name of CREDENTIALS)
+      for (const reference of references.slice(0, JSON.stringify(carry('', '')).includes('serverUrl') ? 1 : undefined))
+        expect(redactSecrets(carry(name, reference)), name).toEqual({ value: carry(name, reference), droppedPaths: [] })
+    for (const name of ['orderId', 'monkey', 'publicKey', 'keyword', 'author', 'design', 'maxTokens', 'X-Request-Id'])
+      expect(redactSecrets(carry(name, '42')), name).toEqual({ value: carry(name, '42'), droppedPaths: [] })
+  })
+
+  it('is no name in customer data, nor in an event that does not say where it is sent', () => {
+    const pairs = [
+      { name: 'loyalty_key', value: 'x' },
+      { key: 'X-Auth-Key', value: 'y' },
+    ]
+    const sent = { in: 'header', key: 'X-Auth-Key', value: 'canary' }
+    expect(redactSecrets({ formData: [...pairs, sent] }).droppedPaths).toEqual([])
+    expect(redactSecrets({ anything: [...pairs, sent] }, { isEvent: true })).toEqual({
+      value: { anything: [...pairs, { in: 'header', key: 'X-Auth-Key' }] },
+      droppedPaths: ['anything[2].value'],
+    })
   })
 })
 

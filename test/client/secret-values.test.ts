@@ -30,7 +30,8 @@ describe('a value that is unmistakably a secret', () => {
     ['https://example.com/a?x=1&token=t&y=2#part', 'https://example.com/a?x=1&y=2#part'],
     ['https://example.com/?token=t&y=2', 'https://example.com/?y=2'],
     ['https://example.com/cb#access_token=t&state=s', 'https://example.com/cb#state=s'],
-    ['https://example.com/?X-Amz-Signature=abc&X-Amz-Credential=c&sig=d', 'https://example.com/?X-Amz-Signature=abc'],
+    ['https://example.com/?X-Amz-Signature=abc&X-Amz-Credential=c&sig=d', 'https://example.com/'],
+    ['https://example.com/{id}?token=t&to={{var:to}}', 'https://example.com/{id}?to={{var:to}}'],
     ['https://example.com/?to=https%3A%2F%2Fu%3Ap%40x.org%2F', 'https://example.com/?to=https%3A%2F%2Fx.org%2F'],
     ['see https://a:b@x.org and https://c:d@y.org!', 'see https://x.org and https://y.org!'],
     ['https://hooks.slack.com/services/T0/B0/xyz', 'https://hooks.slack.com/***'],
@@ -53,6 +54,7 @@ describe('a value that is unmistakably a secret', () => {
     ],
     ...['https://example.com/@me?page=1&sort=asc#top', 'mailto:a@example.com', 'a?b', 'https://x.org/?token=', 'eyJ.x'],
     'https%3a%2f%2fx.org%2f%3fa%3d1',
+    ...['https://x.org/{{id}}?token={{var:token}}&key={{key}}', 'https://x.org/?monkey=1&turkey=2'],
     ...['https://hooks.example.com/convohouse', 'Bearer {{var:abc}}', 'https://x.org/?hasToken=true&maxTokens=5'],
   ])('is not recognised in %s', text => expect(withoutSecretValues(text)).toBe(text))
 

@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { failedWithoutToken, pageWithoutToken, textWithoutToken } from '../../src/client/redaction/token-mask.ts'
-import { rounds } from '../tier.ts'
+import { isDeep, rounds } from '../tier.ts'
 import { TOKEN } from './vendor-fixture.ts'
 
 /** Encodings in which a program may print what it received. */
@@ -140,6 +140,110 @@ describe('a page', () => {
     for (const token of [TOKEN, 'demo', '1234567890123456'])
       expect(pageWithoutToken(body, [token])).toEqual({ bytes: body, count: 0 })
   })
+})
+
+/** Ways in which a serializer, a proxy or a template escapes one character; each may be applied to the result of another. */
+const ESCAPES: Record<string, (character: string) => string> = {
+  plain: each => each,
+  'JSON in upper case': each => `\\u00${each.charCodeAt(0).toString(16).toUpperCase()}`,
+  'JSON in lower case': each => `\\u00${each.charCodeAt(0).toString(16)}`,
+  slash: each => (each === '/' ? '\\/' : each),
+  percent: each => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
+  'percent in lower case': each => `%${each.charCodeAt(0).toString(16)}`,
+  decimal: each => `&#${each.charCodeAt(0)};`,
+  hexadecimal: each => `&#x${each.charCodeAt(0).toString(16)};`,
+}
+
+/** Escapes of a whole text, as another layer on its way adds them. */
+const LAYERS: Record<string, (text: string) => string> = {
+  none: text => text,
+  'JSON in JSON': text => JSON.stringify(text).slice(1, -1),
+  'JSON of .NET': text => text.replace(/[&<>+'`]/g, each => ESCAPES['JSON in upper case']!(each)),
+  address: encodeURIComponent,
+  HTML: text => text.replaceAll('&', '&amp;'),
+}
+
+const FORMS: Record<string, (token: string) => string> = {
+  itself: token => token,
+  'basic authentication': token => Buffer.from(`user:${token}`).toString('base64'),
+  'base64 for addresses': token => Buffer.from(token).toString('base64url'),
+  hex: token => Buffer.from(token).toString('hex').toUpperCase(),
+}
+
+interface Echo {
+  form: string
+  /** The escape of each character, repeated. */
+  escapes: string[]
+  layers: string[]
+}
+
+function echoOf(token: string, { form, escapes, layers }: Echo): string {
+  const written = [...FORMS[form]!(token)].map((each, at) => ESCAPES[escapes[at % escapes.length]!]!(each)).join('')
+  return layers.reduce((text, layer) => LAYERS[layer]!(text), written)
+}
+
+/** Undoes every escape, in any order, as a reader of the page might. */
+function unescaped(text: string): string {
+  let left = text
+  for (let before = ''; before !== left; ) {
+    before = left
+    left = left
+      .replace(/\\u([0-9a-f]{4})|%([0-9a-f]{2})|&#x([0-9a-f]+);/gi, (_, a, b, c) =>
+        String.fromCharCode(parseInt(a ?? b ?? c, 16)),
+      )
+      .replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
+      .replaceAll('&amp;', '&')
+      .replace(/\\([\\/"])/g, '$1')
+  }
+  return left
+}
+
+/** Masks a page with the echo; expects that no reader finds the token, and that the records are as they were. */
+function expectMasked(token: string, echo: Echo): void {
+  const records = '[{"ID":"c1","text":"a \\u00e9 %20 &amp; \\/ \\"b\\"","n":1e2}]'
+  const page = `{"data":${records},"echo":{"authorization":"Bearer ${echoOf(token, echo)}"},"hasMore":false}`
+  const { bytes, count } = pageWithoutToken(Buffer.from(page), [token])
+  const kept = bytes.toString()
+  const shown = JSON.stringify({ token, ...echo, kept })
+  expect(count, shown).toBe(1)
+  for (const form of Object.values(FORMS)) {
+    const secret = form(token).replace(/=+$/, '').slice(8, -2)
+    expect(unescaped(kept).toLowerCase().includes(secret.toLowerCase()), shown).toBe(false)
+  }
+  expect(kept, shown).toContain(`{"data":${records},`)
+  expect(() => JSON.parse(kept), shown).not.toThrow()
+}
+
+describe('a page that echoes the token with escapes', () => {
+  const token = 'tok_4f9+Kq2Z/s8v&Lw%1=='
+  const examples: Echo[] = [
+    { form: 'itself', escapes: ['JSON in upper case'], layers: [] },
+    { form: 'itself', escapes: ['plain', 'plain', 'percent in lower case'], layers: ['address'] },
+    { form: 'itself', escapes: ['slash'], layers: ['JSON of .NET'] },
+    { form: 'itself', escapes: ['slash'], layers: ['JSON in JSON', 'JSON in JSON'] },
+    { form: 'itself', escapes: ['decimal', 'plain'], layers: ['JSON of .NET'] },
+    { form: 'itself', escapes: ['hexadecimal'], layers: ['HTML', 'address'] },
+    { form: 'itself', escapes: ['plain', 'JSON in lower case', 'percent'], layers: ['JSON in JSON', 'address'] },
+    { form: 'basic authentication', escapes: ['plain', 'JSON in upper case'], layers: [] },
+    { form: 'basic authentication', escapes: ['percent', 'plain'], layers: ['address', 'address'] },
+    { form: 'base64 for addresses', escapes: ['decimal'], layers: ['HTML', 'JSON of .NET'] },
+    { form: 'hex', escapes: ['plain', 'percent'], layers: ['JSON in JSON'] },
+  ]
+  it.each(examples)('loses it: $form, $escapes, $layers', echo => expectMasked(token, echo))
+
+  it.runIf(isDeep)(
+    'loses it, however it is escaped, and nothing else',
+    () => {
+      const echoes = fc.record({
+        form: fc.constantFrom(...Object.keys(FORMS)),
+        escapes: fc.array(fc.constantFrom(...Object.keys(ESCAPES)), { minLength: 1, maxLength: 5 }),
+        layers: fc.array(fc.constantFrom(...Object.keys(LAYERS)), { maxLength: 3 }),
+      })
+      const long = tokens.filter(one => one.length >= 16 && /[A-Za-z]/.test(one))
+      fc.assert(fc.property(long, echoes, expectMasked), { numRuns: rounds('FAULT_RUNS', { usual: 50, deep: 1_000 }) })
+    },
+    600_000,
+  )
 })
 
 describe('a text', () => {

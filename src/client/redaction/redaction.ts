@@ -1,7 +1,7 @@
 // Removes secrets from JSON before it lands, and masks tokens in text before it is shown.
 //
-// A secret is recognised by its key, by the configuration that contains it, by a sibling field (an environment variable, a tool field or
-// header named after a secret, an audit entry about one), or by its value. Rules about names do not apply to customer data (ADR 11).
+// A secret is recognised by its key, by the configuration that contains it, by a sibling field (an environment variable, a carrier named
+// after a secret, an audit entry about one), or by its value. Rules about names do not apply to customer data (ADR 11).
 
 import { safeKey } from '../../catalog/inspection/unknown-fields.ts'
 import { ExactNumber, MAX_DEPTH } from '../../json/exact-json.ts'
@@ -10,6 +10,7 @@ import {
   MASK,
   maySecretBeIn,
   withoutNamedSecret,
+  withoutParameters,
   withoutSecretsInMessage,
   withoutSecretValues,
 } from './secret-values.ts'
@@ -25,12 +26,17 @@ interface Redacted {
 interface RedactionOptions {
   /** Keys whose values are kept without applying any rule. */
   isUntouched?: (name: string) => boolean
+  /** True for an event, in which pairs of names and values may be customer data, unless they say where they are sent. */
+  isEvent?: boolean
 }
 
 /** Returns a copy of a JSON value without its secrets. Idempotent. */
-export function redactSecrets(value: unknown, { isUntouched = () => false }: RedactionOptions = {}): Redacted {
+export function redactSecrets(
+  value: unknown,
+  { isUntouched = () => false, isEvent = false }: RedactionOptions = {},
+): Redacted {
   const droppedPaths: string[] = []
-  const redaction: Redaction = { isUntouched, drop: place => droppedPaths.push(pathOf(place)) }
+  const redaction: Redaction = { isUntouched, isEvent, drop: place => droppedPaths.push(pathOf(place)) }
   return { value: redact(value, ROOT, redaction), droppedPaths }
 }
 
@@ -88,8 +94,7 @@ export function base64Of(secret: string): string[] {
   return forms.flatMap(form => [form, form.replaceAll('+', '-').replaceAll('/', '_')]).filter(form => form.length >= 8)
 }
 
-interface Redaction {
-  isUntouched: (name: string) => boolean
+interface Redaction extends Required<RedactionOptions> {
   drop: (place: Place) => void
 }
 
@@ -146,7 +151,9 @@ function redactString(text: string, place: Place, redaction: Redaction): string 
     const kept = redactJsonText(text, place, redaction)
     if (kept !== undefined) return kept
   }
-  const plain = withoutSecretValues(text)
+  const values = withoutSecretValues(text)
+  const isAddress = typeof place.key === 'string' && !place.isCustomerData && nameMeaning(place.key).isAddress
+  const plain = isAddress ? withoutParameters(values) : values
   const kept = place.inPlace ? withoutNamedSecret(plain) : plain
   if (kept !== text) redaction.drop(place)
   return kept
@@ -167,13 +174,17 @@ function redactJsonText(text: string, place: Place, redaction: Redaction): strin
 function redactList(list: readonly unknown[], place: Place, redaction: Redaction): unknown[] {
   return list.map((element, index) => {
     const own = within(place, index)
-    if (place.inPlace && followsSecretName(list, index)) {
+    if ((place.inPlace || isPairInList(list, place, redaction)) && followsSecretName(list, index)) {
       redaction.drop(own)
       return MASK
     }
     return redact(element, own, redaction)
   })
 }
+
+/** True for `["X-Api-Key", "abc"]` in a list of pairs. */
+const isPairInList = (list: readonly unknown[], place: Place, { isEvent }: Redaction): boolean =>
+  list.length === 2 && typeof place.key === 'number' && !place.isCustomerData && !isEvent
 
 /** True for a value after a secret's name: `["--api-key", "abc"]` (program arguments), `["X-Api-Key", "abc"]` (a header). */
 function followsSecretName(list: readonly unknown[], index: number): boolean {
@@ -184,7 +195,7 @@ function followsSecretName(list: readonly unknown[], index: number): boolean {
 }
 
 function redactObject(object: JsonObject, place: Place, redaction: Redaction): JsonObject {
-  const besideSecret = namesBesideSecret(object, place)
+  const besideSecret = namesBesideSecret(object, place, redaction)
   const kept = Object.entries(object).flatMap(([name, value]): [string, unknown][] => {
     if (redaction.isUntouched(name) && !place.inPlace) return [[name, value]]
     const own = memberOf(place, name)
@@ -209,22 +220,26 @@ function redactObject(object: JsonObject, place: Place, redaction: Redaction): J
 }
 
 /** True for a member whose name marks a secret. In `{ key: "order", value: 7 }` the member `key` contains a name, not a secret. */
-function isNamedSecret(name: string, object: JsonObject, { inPlace }: Place): boolean {
-  const isName = name === 'key' && CARRIED_VALUES.some(carried => carried in object)
-  return !isName && isSecret(name, object[name], inPlace)
-}
+const isNamedSecret = (name: string, object: JsonObject, { inPlace }: Place): boolean =>
+  isSecret(name, object[name], inPlace) && !(nameMeaning(name).isCarriedName && carriedValues(object).length > 0)
 
 const AUDITED_VALUES = ['oldValue', 'newValue']
-const CARRIED_VALUES = ['value', 'defaultValue']
+
+const carriedValues = (object: JsonObject): string[] =>
+  Object.keys(object).filter(name => nameMeaning(name).isCarriedValue)
 
 const NONE: ReadonlySet<string> = new Set()
 
-function namesBesideSecret(object: JsonObject, { inPlace, isCustomerData }: Place): ReadonlySet<string> {
+function namesBesideSecret(
+  object: JsonObject,
+  { inPlace, isCustomerData }: Place,
+  { isEvent }: Redaction,
+): ReadonlySet<string> {
   if (isCustomerData) return NONE
   return new Set([
     ...(isEnvironmentVariable(object)
-      ? CARRIED_VALUES.filter(carried => (object[carried] ?? null) !== null)
-      : namedAfterSecret(object, inPlace)),
+      ? carriedValues(object).filter(carried => (object[carried] ?? null) !== null)
+      : namedAfterSecret(object, !isEvent || inPlace || isSent(object))),
     ...(isAuditEntry(object) && isAboutSecret(object)
       ? AUDITED_VALUES.filter(audited => (object[audited] ?? null) !== null)
       : []),
@@ -235,10 +250,18 @@ function isEnvironmentVariable({ isEnv }: JsonObject): boolean {
   return isEnv === true || isEnv === 1 || (typeof isEnv === 'string' && /^\s*(?:true|1)\s*$/i.test(isEnv))
 }
 
+/** True for a carrier that says where it is sent: `{ in: "header", … }`. */
+const isSent = (object: JsonObject): boolean =>
+  typeof object.in === 'string' && /header|query|cookie|url|path/i.test(object.in)
+
 /** Returns the members whose sibling names a secret: `{ key: "Authorization", value: … }`. MCP headers use `name`. */
-function namedAfterSecret(object: JsonObject, inPlace: boolean): string[] {
-  const names = [object.key, object.name].filter(own => typeof own === 'string')
-  return CARRIED_VALUES.filter(carried => names.some(own => isSecret(own, object[carried], inPlace)))
+function namedAfterSecret(object: JsonObject, isCarrier: boolean): string[] {
+  const values = carriedValues(object)
+  if (values.length === 0) return values
+  const names = Object.entries(object).flatMap(([name, own]) =>
+    typeof own === 'string' && nameMeaning(name).isCarriedName ? own : [],
+  )
+  return values.filter(carried => names.some(own => isSecret(own, object[carried], isCarrier)))
 }
 
 /** Matches characters without spaces that may be a key: long, and no address. */
@@ -278,9 +301,9 @@ function isAboutSecret({ field, oldValue, newValue }: AuditEntry): boolean {
 /** True for truncated JSON that may contain a secret: a name of one, or a key, even if only its end shows it. */
 const mayHoldSecret = (text: string, inPlace: boolean): boolean =>
   isSecretName(text) ||
-  [...text.matchAll(/"([^"\\]{1,64})"\s{0,4}:/g)].some(([, name]) => {
+  [...text.matchAll(/"([^"\\]{1,64})"(\s{0,4}:)?/g)].some(([, name, colon]) => {
     const { isSecret, isAuth, isKey } = nameMeaning(name!)
-    return isSecret || isAuth || (inPlace && isKey)
+    return isSecret || isAuth || (isKey && (inPlace || colon === undefined))
   })
 
 /** Redacts an audited value. It is a string; for a changed object, the string is JSON and contains the object's secrets. */

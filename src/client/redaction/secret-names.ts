@@ -1,5 +1,6 @@
-// Rules about key names (notes on the API, "Secret-bearing fields"): names that mark a secret, configurations in which
-// any name that ends in `key` does, and names that mark customer data, where no rule about names applies.
+// Rules about key names (notes on the API, "Secret-bearing fields"): names that mark a secret, configurations and carriers
+// (headers, parameters, fields, variables) in which any name that ends in `key` does, and names that mark customer data, where no
+// rule about names applies.
 
 import { ExactNumber } from '../../json/exact-json.ts'
 
@@ -11,12 +12,18 @@ interface NameMeaning {
   isCounted: boolean
   /** True for a secret if the value is a string: `X-Auth`, `basicAuth`. An object under such a name is a configuration. */
   isAuth: boolean
-  /** True for a secret inside the configuration of an external service. */
+  /** True for a secret inside the configuration of an external service, and in a carrier: `X-Auth-Key`, `sig`. */
   isKey: boolean
   /** True for the configuration of an external service: `vapiConfig`, `externalVoiceSettings`, `mcpServers`, `env`, `auth`. */
   isPlace: boolean
   /** True for customer data, regardless of the names inside it. */
   isCustomerData: boolean
+  /** True for the member of a carrier that contains its name: `key` in `{ in: "header", key: "X-Auth", value: … }`. */
+  isCarriedName: boolean
+  /** True for the member of a carrier that contains its value. */
+  isCarriedValue: boolean
+  /** True for a member that contains an address: `serverUrl`. */
+  isAddress: boolean
 }
 
 const KEYS = 'api|pass|hmac|private|access|signing|encryption|client|subscription'
@@ -33,11 +40,18 @@ const MODEL_TOKENS = /tokens?[_-]?usage|tokens(?!ecret)|token[_-]?(?:count|limit
 const COUNTED = /tokens(?!ecret)|token[_-]?(?:count|limit|budget|window)/i
 const TOKEN_USAGE = /tokens?[_-]?usage/i
 
-const KEY = /key$/i
+/** Excludes `monkey`, `turkey`, `turnkey` and the like. */
+const KEY = /(?<!mon|tur|turn|don|hoc|joc|whis|lac|mic|latch|hot)key[_\-\s]?\d*$/i
+const SIGNATURE = /(?<!mail[_\-\s]?)(?:sig|signature|hmac)$/i
 const PUBLIC_KEY = /public[_\-\s]*key$/i
-const AUTH = /auth$/i
+const AUTH = /auth(?:[_\-\s]?(?:header|value|string|code|data))?$/i
 const PLACE =
-  /configs?$|^mcp[_-]?servers?$|^env(?:ironment|[_-]?vars?)?$|headers?$|^auth(?:entication)?$|vapi|(?:voice|external)[\w-]*settings$/i
+  /configs?$|^mcp[_-]?servers?$|^env(?:ironment|[_-]?vars?)?$|headers?$|^auth(?:entication)?$|^(?:query|url|request)?[_-]?(?:query|params?|parameters)$|vapi|(?:voice|external)[\w-]*settings$/i
+
+const CARRIED_NAME =
+  /^(?:(?:header|field|query|param(?:eter)?|variable)[_-]?)?(?:name|key)$|^(?:header|param(?:eter)?|variable)$/i
+const CARRIED_VALUE = /^(?:(?:default|header|initial|current)[_-]?)?value$|^default$/i
+const ADDRESS = /(?:url|uri|endpoint|href|webhook)$/i
 
 /** Compared without case, `_` and `-`. */
 const CUSTOMER_DATA: ReadonlySet<string> = new Set([
@@ -60,9 +74,12 @@ function meaningOf(name: string): NameMeaning {
     isSecret: SECRET.test(rest) || PASS.test(rest),
     isCounted: COUNTED.test(name.replace(TOKEN_USAGE, '|')),
     isAuth: AUTH.test(name),
-    isKey: KEY.test(name) && !PUBLIC_KEY.test(name),
+    isKey: (KEY.test(name) && !PUBLIC_KEY.test(name)) || SIGNATURE.test(name),
     isPlace: PLACE.test(name),
     isCustomerData: CUSTOMER_DATA.has(name.replace(/[_-]/g, '').toLowerCase()),
+    isCarriedName: CARRIED_NAME.test(name),
+    isCarriedValue: CARRIED_VALUE.test(name),
+    isAddress: ADDRESS.test(name),
   }
 }
 
@@ -82,7 +99,7 @@ export function nameMeaning(name: string): NameMeaning {
 /** True if the name alone marks a secret. */
 export const isSecretName = (name: string): boolean => nameMeaning(name).isSecret
 
-/** True if the value must not be kept. `inPlace`: it is inside the configuration of an external service. */
+/** True if the value must not be kept. `inPlace`: it is in a carrier or inside the configuration of an external service. */
 export function isSecret(name: string, value: unknown, inPlace = false): boolean {
   const { isSecret, isCounted, isAuth, isKey } = nameMeaning(name)
   if (isSecret || (inPlace && isKey)) return !holdsOnly(value, isNothing)
@@ -90,12 +107,15 @@ export function isSecret(name: string, value: unknown, inPlace = false): boolean
   return isCounted && !holdsOnly(value, isCount)
 }
 
-/** True for booleans (even as text) and empty values, which are never secrets. */
+/** Matches a text that only refers to values elsewhere: `{{var:token}}`, `Bearer {{token}}`, `{{user}}:{{password}}`. */
+const REFERENCE = /^\s*(?:(?:bearer|basic|token|key|apikey)[\s=:]{1,4})?(?:\{\{[^{}]{1,128}\}\}[\s:;,.&/-]{0,4}){1,8}$/i
+
+/** True for booleans (even as text), references and empty values, which are never secrets. */
 const isNothing = (value: unknown): boolean =>
   value === null ||
   value === undefined ||
   typeof value === 'boolean' ||
-  (typeof value === 'string' && /^\s*(?:true|false)?\s*$/i.test(value))
+  (typeof value === 'string' && (/^\s*(?:true|false)?\s*$/i.test(value) || REFERENCE.test(value)))
 
 const isCount = (value: unknown): boolean =>
   isNothing(value) ||

@@ -25,9 +25,8 @@ const BASIC = /\b(basic\s{1,8})([A-Za-z0-9+/]{6,4096}={0,2})/gi
 /** Matches paths that are credentials themselves: they allow posting or acting as the bot. */
 const SECRET_PATH =
   /\b(hooks\.slack\.com|webhook\.office\.com|outlook\.office\.com\/webhook|(?:canary\.|ptb\.)?discord(?:app)?\.com\/api\/webhooks|hooks\.zapier\.com|hook\.(?:[\w-]{1,20}\.)?(?:make|integromat)\.com|api\.telegram\.org)\/[^\s"'<>{}\\]{1,4096}/gi
-const ADDRESS = /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s"'<>`{}\\]{1,8192}/gi
+const ADDRESS = /\b[a-z][a-z0-9+.-]{1,30}:\/\/(?:[^\s"'<>`{}\\]|\{{1,2}[^\s"'<>`{}\\]{1,128}\}{1,2}){1,8192}/gi
 const ENCODED_ADDRESS = /\b[a-z][a-z0-9+.-]{1,30}%3A%2F%2F[^\s"'<>`{}\\]{1,8192}/gi
-const SECRET_PARAMETER = /^(?:sig|signature|auth)$/i
 const LONG_CODE = 20
 
 /** True for text that is not a word: it has a digit or at least 20 characters. */
@@ -48,9 +47,7 @@ function decoded(text: string): string {
 function isSecretParameter(name: string, value: string): boolean {
   const own = decoded(name)
   if (value === '' || value === MASK) return false
-  return (
-    isSecret(own, decoded(value), true) || SECRET_PARAMETER.test(own) || (own === 'code' && value.length >= LONG_CODE)
-  )
+  return isSecret(own, decoded(value), true) || (own === 'code' && value.length >= LONG_CODE)
 }
 
 /** Removes secrets from a parameter's value that may itself be a URL. */
@@ -62,7 +59,8 @@ function withoutInner(value: string): string {
   return left === plain ? value : encodeURIComponent(left)
 }
 
-const withoutParameters = (text: string): string =>
+/** Removes secret parameters from an address, also from one without a scheme. */
+export const withoutParameters = (text: string): string =>
   text
     .replace(/([?&#;])([^=&#;?/]{1,256})=([^&#;]*)/g, (_, begin: string, name: string, value: string) => {
       if (!isSecretParameter(name, value)) return `${begin}${name}=${withoutInner(value)}`

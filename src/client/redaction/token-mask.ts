@@ -1,75 +1,143 @@
 // Masks the API token if the vendor, or a proxy in front of it, echoes the request (ADR 11). The token is masked wherever it appears
 // plain, escaped for URLs, JSON or HTML, in base64 or in hex. A failed answer that contains it in another encoding is not kept.
 import { isBinary } from '../../files/content-encoding.ts'
-import { base64Of, writtenForms } from './redaction.ts'
+import { base64Of } from './redaction.ts'
 import { MASK } from './secret-values.ts'
 
 /** False for short tokens, which may be words in the data, and for digits, which may be numbers. */
 const isMaskable = (token: string): boolean => token.length >= 16 && /\D/.test(token)
 
 interface Patterns {
-  /** The token's forms in JSON, in JSON inside a JSON string, and in hex. Searching a page for them costs a thousandth of parsing it. */
-  plain: readonly string[]
-  /** Forms in which a token may begin at the end of a truncated text. */
+  /** The token itself, in hex and in base64. */
   forms: readonly string[]
-  /** Matches the token with any of its characters escaped. */
+  /** The same forms as `decoded` leaves them, since a token may contain escapes itself. */
+  decoded: ReadonlySet<string>
+  /** Matches each form, and the token with any of its characters escaped once, or several times in the same way. */
   spelled: RegExp
+  /** Matches a part of each escaped form, and little else. */
+  escape: RegExp
 }
 
 const known = new Map<string, Patterns>()
+const MAX_KNOWN = 32
 
-const HTML_NAMES: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt' }
+/** Names of characters in HTML, other than letters and digits. */
+const HTML_NAMES: Readonly<Record<string, string>> = {
+  ...{ '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos', '+': 'plus', '/': 'sol', '=': 'equals' },
+  ...{ _: 'lowbar', '.': 'period', ':': 'colon', '-': 'dash', '@': 'commat', '!': 'excl', $: 'dollar', '*': 'ast' },
+}
 
-const htmlOf = (character: string): string => `&${HTML_NAMES[character]};`
+const literal = (text: string): string => text.replace(/[\^$.*+?()[\]{}|/\\-]/g, '\\$&')
 
-/** Returns .NET's escape. Go writes the same in lower case. */
-const jsonOf = (character: string): string => `\\u00${character.charCodeAt(0).toString(16).toUpperCase()}`
-
-/** Returns the token as written by serializers that escape characters special in HTML: .NET, Go, templates. */
-const forHtml = (token: string): string[] => [
-  token.replace(/[&<>+`]/g, jsonOf),
-  token.replace(/[&<>]/g, character => jsonOf(character).toLowerCase()),
-  token.replace(/[&<>]/g, htmlOf),
-]
-
-/** Returns a pattern for a character: plain, or escaped for JSON or JavaScript, a URL, or HTML. */
-function spellings(character: string): string {
+/** Returns a pattern for an escaped character: for JSON or JavaScript, a URL, or HTML. */
+function escapes(character: string): string {
   const code = character.charCodeAt(0)
   const hex = code.toString(16)
   return [
-    `\\\\{0,8}${character.replace(/[\^$.*+?()[\]{}|/-]/g, '\\$&')}`,
     `%(?:25){0,8}${hex}`,
-    `\\\\{1,8}(?:u00|u\\{0{0,8}|x)${hex}\\}?`,
+    `\\\\{1,8}(?:u00${hex}|u\\{0{0,8}${hex}\\}|x${hex})`,
     `&(?:amp;){0,8}#(?:0{0,8}${code}|x0{0,8}${hex});?`,
     ...(character in HTML_NAMES ? [`&(?:amp;){0,8}${HTML_NAMES[character]};`] : []),
+    ...(/[\w\\]/.test(character) ? [] : [`\\\\{1,8}${literal(character)}`]),
   ].join('|')
 }
 
+const spelling = (form: string): string =>
+  [...form].map(character => `(?:\\\\{0,8}${literal(character)}|${escapes(character)})`).join('')
+
+const anyOf = (characters: ReadonlySet<string>, others: string): string =>
+  `[${[...characters].map(literal).join('')}${others}]`
+
+/** Returns the characters beside `character` in the forms; null if it begins or ends one, as `side` says. */
+function besides(forms: readonly string[], character: string, side: -1 | 1): ReadonlySet<string> | null {
+  const found = forms.flatMap(form => [...form].flatMap((each, at) => (each === character ? [form[at + side]] : [])))
+  return found.includes(undefined) ? null : new Set(found as string[])
+}
+
+const named = (character: string): string[] => (character in HTML_NAMES ? [`${HTML_NAMES[character]};`] : [])
+
+/**
+ * Returns a pattern for an escape of a character of the forms, between two that stand beside it there or are escaped, too. Its lookarounds
+ * spare a page with escapes of its own, such as `\/` or `\u0026`, the decoding, which takes longer than parsing it.
+ */
+function escapeIn(forms: readonly string[]): RegExp {
+  const prefix = String.raw`(?:%(?:25){0,8}|\\(?:u00|x|u\{0{0,8})|&(?:amp;){0,8}#x0{0,8})`
+  const entity = '&(?:amp;){0,8}'
+  const escaped = [...new Set(forms.join(''))].map(character => {
+    const [before, after] = [besides(forms, character, -1), besides(forms, character, 1)]
+    const code = character.charCodeAt(0)
+    const ways = [
+      `${prefix}${code.toString(16)}[;}]?`,
+      ...[`#0{0,8}${code};?`, ...named(character)].map(one => entity + one),
+    ]
+    if (!/[\w\\]/.test(character)) ways.push(`\\\\${literal(character)}`)
+    const begin = before === null ? '' : `(?<=${anyOf(before, String.raw`\da-f;}\\`)})`
+    return `${begin}(?:${ways.join('|')})${after === null ? '' : `(?=${anyOf(after, String.raw`%&\\`)})`}`
+  })
+  return new RegExp([...escaped, ...ESCAPED_ESCAPES.map(rest => prefix + rest)].join('|'), 'i')
+}
+
+/** An escape may begin with an escaped character: .NET and Go write `&#43;` as `\u0026#43;`. */
+const ESCAPED_ESCAPES = [
+  `26[;}]?(?:[#%&\\\\]|(?:${Object.values(HTML_NAMES).join('|')})[;%&\\\\])`,
+  '25[;}]?[\\da-f%&\\\\]',
+  '5c',
+]
+
 function patternsOf(token: string): Patterns {
+  const found = known.get(token)
+  if (found !== undefined) return found
+  // A process has few tokens, and a compiled pattern takes a hundred kilobytes.
+  if (known.size >= MAX_KNOWN) known.clear()
   const hex = Buffer.from(token).toString('hex')
-  const others = [hex, ...base64Of(token)].map(form => form.replace(/[+/]/g, '\\$&'))
-  const characters = [...token].map(character => `(?:${spellings(character)})`).join('')
-  const patterns = known.get(token) ?? {
-    plain: [...writtenForms([token]), ...forHtml(token), hex],
-    forms: [token, hex, hex.toUpperCase(), ...base64Of(token)],
-    spelled: new RegExp([characters, ...others].join('|'), 'gi'),
+  const own = [token, hex, ...base64Of(token)]
+  const patterns = {
+    forms: [...own, hex.toUpperCase()],
+    decoded: new Set([...own, hex.toUpperCase()].map(decoded)),
+    spelled: new RegExp(
+      [spelling(token), ...own.slice(1).map(form => `${form.startsWith('/') ? '\\\\{0,8}' : ''}${literal(form)}`)].join(
+        '|',
+      ),
+      'gi',
+    ),
+    escape: escapeIn(own),
   }
   known.set(token, patterns)
   return patterns
 }
 
-/** Masks the tokens in a usable body, and counts them; returns the same buffer if none occurs. */
+const holds = (text: string, token: string): boolean => patternsOf(token).forms.some(form => text.includes(form))
+
+const holdsDecoded = (text: string, token: string): boolean => {
+  const plain = decoded(text)
+  return [...patternsOf(token).decoded].some(form => plain.includes(form))
+}
+
+/** True if a text contains the token, however escaped. Most texts have no escape of its characters, and are not decoded. */
+const hides = (text: string, token: string): boolean => patternsOf(token).escape.test(text) && holdsDecoded(text, token)
+
+/**
+ * Masks the tokens in a usable body, and counts them; returns the same buffer if none occurs. A text in which a token stays,
+ * because its escapes are escaped in another way, is masked completely.
+ */
 export function pageWithoutToken(body: Buffer, tokens: readonly string[]): { bytes: Buffer; count: number } {
-  const found = tokens.filter(token => isMaskable(token) && patternsOf(token).plain.some(form => body.includes(form)))
-  if (found.length === 0) return { bytes: body, count: 0 }
   // Read as Latin-1, each byte is a character, so all other bytes stay unchanged.
+  const page = body.toString('latin1')
+  const found = tokens.filter(token => isMaskable(token) && (holds(page, token) || hides(page, token)))
+  if (found.length === 0) return { bytes: body, count: 0 }
   let count = 0
   const mask = () => {
     count += 1
     return MASK
   }
-  const text = found.reduce((left, token) => left.replace(patternsOf(token).spelled, mask), body.toString('latin1'))
-  return { bytes: Buffer.from(text, 'latin1'), count }
+  const text = found.reduce((left, token) => left.replace(patternsOf(token).spelled, mask), page)
+  if (!found.some(token => hides(text, token))) return { bytes: Buffer.from(text, 'latin1'), count }
+  // A string of JSON, with its quotes, or a word of another format.
+  const whole = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[^\s"]+/gs, one => {
+    if (!found.some(token => hides(one, token))) return one
+    return one.startsWith('"') ? `"${mask()}"` : mask()
+  })
+  return { bytes: Buffer.from(whole, 'latin1'), count }
 }
 
 /** Masks the tokens in a text; a text that contains one in an unusual encoding is masked completely. */
@@ -116,18 +184,27 @@ function prefixAtEnd(text: string, form: string): number {
 /** A text may also be truncated inside an escape. */
 const REST_OF_ESCAPE = /(?:%|&#?)[a-z0-9]{0,5}$|(?:u\{?|x)[0-9a-f]{0,4}$/i
 
-const ESCAPE = /\\u\{?0{0,8}([0-9a-f]{2})\}?|\\x([0-9a-f]{2})|%([0-9a-f]{2})|&#x0{0,8}([0-9a-f]{2});?/gi
-const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+const ESCAPE =
+  /\\{1,8}u00([0-9a-f]{2})|\\{1,8}u\{0{0,8}([0-9a-f]{2})\}|\\{1,8}x([0-9a-f]{2})|%([0-9a-f]{2})|&#x0{0,8}([0-9a-f]{2});?/gi
+const NAMED: ReadonlyMap<string, string> = new Map(Object.entries(HTML_NAMES).map(([one, name]) => [name, one]))
+const NAMES = new RegExp(`&(${[...NAMED.keys()].join('|')});?`, 'g')
 /** An escape may be escaped again, as in `%252B` and `&amp;#43;`. */
-const ROUNDS = 3
+const MAX_ROUNDS = 8
+
+function decodedOnce(text: string): string {
+  return text
+    .replace(ESCAPE, (_, ...codes: string[]) => String.fromCharCode(Number.parseInt(codes.find(Boolean)!, 16)))
+    .replace(/&#0{0,8}(\d{2,3});?/g, (_, code: string) => String.fromCharCode(Number(code)))
+    .replace(NAMES, (_, name: string) => NAMED.get(name)!)
+}
 
 /** Returns a text without escapes of any kind, line breaks, blanks and NULs: an approximation for searching. */
 function decoded(text: string): string {
   let left = text.replace(/[\s\0]/g, '')
-  for (let round = 0; round < ROUNDS; round++)
-    left = left
-      .replace(ESCAPE, (_, ...codes: string[]) => String.fromCharCode(Number.parseInt(codes.find(Boolean)!, 16)))
-      .replace(/&#0{0,8}(\d{2,3});?/g, (_, code: string) => String.fromCharCode(Number(code)))
-      .replace(/&(amp|lt|gt|quot|apos);?/g, (_, name: string) => NAMED[name]!)
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const before = left
+    left = decodedOnce(before)
+    if (left === before) break
+  }
   return left.replace(/[\\\s\0]/g, '')
 }
