@@ -192,3 +192,19 @@ describeWithS3('a server with TLS', () => {
     expect(await refused({ endpoint: plain })).toMatch(/EPROTO.*without TLS it begins with http:/)
   })
 })
+
+describeWithS3("an owner's change of an object", () => {
+  it.each(['replaced', 'removed'])('(%s) is named, and a refill writes it again', async change => {
+    const place = app.workspace()
+    const target = newTarget()
+    await load(place, [{ ID: 'a', userName: 'Ann' }])
+    await publish(target)
+    const { prefix } = target.s3
+    const key = (await scene.bucket.names(target)).find(name => name.includes('_objects/agents/'))!
+    const path = key.startsWith(prefix) ? key : `${prefix}${key}`
+    await (change === 'removed' ? scene.bucket.remove(path) : scene.bucket.put(path, 'shorter'))
+    await load(place, [{ ID: 'a', userName: 'Amy' }], 1)
+    expect(await failureText(target)).toMatch(/^TARGET_CHANGED .*agents.* is not as it was published\. .*--refill/)
+    expect(await publish(target, { refill: true })).toMatchObject({ kind: 'refill' })
+  })
+})

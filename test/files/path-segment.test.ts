@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { caselessPathSegment, pathSegment } from '../../src/files/path-segment.ts'
+import { caselessPathSegment, hiveSegment, pathSegment } from '../../src/files/path-segment.ts'
 import { oddIds } from './odd-ids.ts'
 
 const MARK = /~[0-9a-f]{8}$/
@@ -50,6 +50,16 @@ describe('an id as a folder', () => {
         expect(posix.dirname(posix.join('/root', pathSegment(id)))).toBe('/root')
         // Common file systems accept names of at most 255 bytes.
         expect(pathSegment(id).length).toBeLessThanOrEqual(255)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('of a partition decodes to the id, and is not what readers take for NULL', () => {
+    fc.assert(
+      fc.property(fc.oneof(oddIds, fc.constantFrom('null', 'Null', 'NULL')), id => {
+        expect(decodeURIComponent(hiveSegment(id))).toBe(id.toWellFormed())
+        expect(hiveSegment(id)).not.toMatch(/^null$|[/=]/i)
       }),
       { numRuns: 1_000 },
     )
