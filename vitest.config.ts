@@ -36,13 +36,14 @@ const PROJECTS = ['deep', 'alone', 'together', 'fast']
 
 /**
  * The longest files and folders of a project begin first, since one that begins last runs alone on one core. On a fresh checkout
- * vitest knows no durations and would go by size.
+ * vitest knows no durations and would go by size. Many files wait for the corpus, which the first of its files builds.
  */
 const LONG = `
+  warehouse/corpus
   contract/workers contract/owner contract/sync-command contract/publishing contract/up contract/
-  faults/disk faults/warehouse faults/second-process faults/kills
-  publish/targets workflows/refresh-by-events run/replay run/expiry warehouse/marts/refresh cli/demo
-  cli/publish steps/ run/ workflows/ cli/sync publish/ cli/`.match(/\S+/g)!
+  faults/disk faults/warehouse faults/second-process faults/kills faults/
+  publish/targets workflows/refresh-by-events run/replay run/expiry warehouse/marts/ cli/demo
+  cli/publish steps/ run/ workflows/ cli/sync publish/ cli/ warehouse/`.match(/\S+/g)!
 
 /** By project, and within it as `LONG` says, then as vitest does: the longest of the run before first. */
 class ByProject extends BaseSequencer {
