@@ -15,7 +15,7 @@ export async function whileLoading(place: Workspace, work: () => Promise<void>):
     while (!isOver) {
       await load()
       // Leaves processor time to the work.
-      await sleep(20)
+      await sleep(100)
     }
   })()
   try {
