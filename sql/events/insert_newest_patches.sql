@@ -1,16 +1,10 @@
--- Stores the patches of `all_patches` that may still win their key: the one with the newest last change, the freshest
--- one, and the newest one without a last change. Last changes decide only if every patch of the key has one, so the
--- next patch may make any of the three the winner.
+-- Stores the patches of `all_patches` that may still win their key over some full record: those without a newer patch of the same
+-- kind, with or without a last change, that is at least as fresh.
 WITH ranked AS (
-  SELECT *,
-    row_number() OVER (PARTITION BY agent_id, conversation_id, key
-      ORDER BY modified DESC NULLS LAST, fetched_at DESC, value::VARCHAR DESC) AS by_modified,
-    row_number() OVER (PARTITION BY agent_id, conversation_id, key
-      ORDER BY freshness(modified, as_of) DESC NULLS LAST, fetched_at DESC, value::VARCHAR DESC) AS by_freshness,
-    row_number() OVER (PARTITION BY agent_id, conversation_id, key, modified IS NULL
-      ORDER BY as_of DESC NULLS LAST, fetched_at DESC, value::VARCHAR DESC) AS among_alike
+  SELECT *, max(freshness(modified, as_of)) OVER (PARTITION BY agent_id, conversation_id, key, modified IS NULL
+      ORDER BY coalesce(modified, as_of) DESC, fetched_at DESC, value::VARCHAR DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS fresher
   FROM all_patches
 )
 INSERT INTO conversation_patches (workspace_id, agent_id, conversation_id, key, value, modified, as_of, fetched_at)
 SELECT $workspace, agent_id, conversation_id, key, value, modified, as_of, fetched_at FROM ranked
-WHERE by_freshness = 1 OR (modified IS NOT NULL AND by_modified = 1) OR (modified IS NULL AND among_alike = 1)
+WHERE fresher IS NULL OR freshness(modified, as_of) > fresher

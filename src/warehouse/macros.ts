@@ -46,13 +46,31 @@ const CHANGED_AT = `CREATE OR REPLACE TEMP MACRO changed_at(modified, fetched) A
  */
 const FRESHNESS = `CREATE OR REPLACE TEMP MACRO freshness(modified, as_of) AS greatest(coalesce(modified, as_of), as_of)`
 
-/** True if version a replaces version b. Of equal versions, the later fetch wins. */
+/**
+ * The time by which full records are ordered: the last change, but no earlier than the day (UTC) on which the record was read. The
+ * later last change wins among the reads of one day, and a read of a later day wins over all earlier ones (ADR 3).
+ */
+const STATE_TIME = `CREATE OR REPLACE TEMP MACRO state_time(modified, as_of) AS
+  CASE WHEN modified IS NULL THEN as_of ELSE greatest(modified, date_trunc('day', as_of)) END`
+
+/** True if full record a replaces full record b. This is a total order, so tables do not depend on the order of arrival. */
+const SUPERSEDES = `CREATE OR REPLACE TEMP MACRO supersedes(a_modified, a_as_of, a_fetched, b_modified, b_as_of, b_fetched) AS
+  (state_time(a_modified, a_as_of), coalesce(a_modified, a_as_of), a_fetched) >= (state_time(b_modified, b_as_of), coalesce(b_modified, b_as_of), b_fetched)`
+
+/** True if full record a replaces the fields of patch b. Of equal versions, the later fetch wins. */
 const REPLACES = `CREATE OR REPLACE TEMP MACRO replaces(a_modified, a_as_of, a_fetched, b_modified, b_as_of, b_fetched) AS CASE
   WHEN a_modified IS NOT NULL AND b_modified IS NOT NULL AND a_modified <> b_modified THEN a_modified > b_modified
   WHEN a_modified IS NOT NULL AND b_modified IS NOT NULL THEN a_fetched >= b_fetched
   WHEN freshness(a_modified, a_as_of) <> freshness(b_modified, b_as_of)
     THEN freshness(a_modified, a_as_of) > freshness(b_modified, b_as_of)
   ELSE a_fetched >= b_fetched END`
+
+/**
+ * True if full record a and those that will supersede it replace patch b: also by freshness, since the next record may have no last
+ * change to compare.
+ */
+const OUTDATES = `CREATE OR REPLACE TEMP MACRO outdates(a_modified, a_as_of, a_fetched, b_modified, b_as_of, b_fetched) AS
+  replaces(a_modified, a_as_of, a_fetched, b_modified, b_as_of, b_fetched) AND freshness(b_modified, b_as_of) <= freshness(a_modified, a_as_of)`
 
 /** The members of a JSON object, each with its text `"key":value`. */
 const MEMBERS = `CREATE OR REPLACE TEMP MACRO members(object) AS list_transform(
@@ -105,7 +123,10 @@ export const MACROS = [
   PARSE_COUNT,
   CHANGED_AT,
   FRESHNESS,
+  STATE_TIME,
+  SUPERSEDES,
   REPLACES,
+  OUTDATES,
   MEMBERS,
   LAID_OVER,
   TOTAL,

@@ -23,20 +23,17 @@ export interface MergeOptions {
 
 const storedKey = (layout: Layout): string => (layout.record.perAgent ? 'c.agent_id' : "''")
 
-/**
- * Finds staged records that a newer record supersedes, staged or stored. Staged versions of a record are ordered by
- * their own last change if all of them have one, else by freshness.
- */
+/** Finds staged records that a newer record supersedes, staged or stored. */
 async function findSuperseded(writer: Writer, { layout, workspaceId }: MergeOptions): Promise<void> {
   await writer.run(`CREATE OR REPLACE TEMP TABLE superseded AS
     SELECT row FROM (
       SELECT row, row_number() OVER (PARTITION BY agent_id, id ORDER BY
-          CASE WHEN all_dated THEN modified ELSE freshness(modified, as_of) END DESC, fetched_at DESC, file DESC, element DESC) AS place
-      FROM (SELECT *, count(modified) OVER (PARTITION BY agent_id, id) = count(*) OVER (PARTITION BY agent_id, id) AS all_dated FROM incoming)
+          state_time(modified, as_of) DESC, coalesce(modified, as_of) DESC, fetched_at DESC, file DESC, element DESC) AS place
+      FROM incoming
     ) WHERE place > 1`)
   await writer.run(`CREATE OR REPLACE TEMP TABLE stored AS
     SELECT i.row, i.agent_id, i.id, c._changed_at, ${isNumbered(layout) ? 'c._record' : 'NULL'} AS _record, NOT coalesce(c._complete, false)
-        OR replaces(i.modified, i.as_of, i.fetched_at, c._base_modified, c._as_of, c._fetched_at) AS wins
+        OR supersedes(i.modified, i.as_of, i.fetched_at, c._base_modified, c._as_of, c._fetched_at) AS wins
     FROM incoming i JOIN ${layout.record.table} c
       ON c.workspace_id = ${quoteText(workspaceId)} AND ${storedKey(layout)} = i.agent_id AND c.${layout.record.id.column} = i.id
     WHERE i.row NOT IN (SELECT row FROM superseded)`)

@@ -150,3 +150,110 @@ it.runIf(isDeep)('exports and events converge, in any order and any number of ti
     { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 40 }), endOnFailure: true },
   )
 })
+
+/** A step of a history in which neither times nor `lastModified` have to agree, as with a mirror that lags for hours. */
+interface Step {
+  by: 'export' | 'event'
+  /** Minute at which the export was sent, or the event happened. */
+  minute: number
+  /** Age of the carried `lastModified`, minutes; null if it is not carried. */
+  age: number | null
+}
+
+const step = fc.record({
+  by: fc.constantFrom('export', 'event'),
+  minute: fc.integer({ min: 10, max: 60 }),
+  age: fc.option(fc.constantFrom(0, 1, 5, 20), { nil: null }),
+}) as fc.Arbitrary<Step>
+
+const stepValues = (at: number) => ({ state: `state ${at}`, tags: [`tag ${at}`] })
+
+async function deliverSteps(
+  workspace: Workspace,
+  steps: readonly (Step & { at: number; id: string })[],
+  live: boolean,
+) {
+  const timeOf = ({ minute, age }: Step) => (age === null ? {} : { lastModified: changedMs(minute - age) })
+  const load = async (exports: readonly (Step & { at: number; id: string })[]) => {
+    const pages = await Promise.all(
+      exports.map(one =>
+        landConversations(workspace.landing, {
+          records: [{ ID: one.id, ...timeOf(one), ...stepValues(one.at) }],
+          sentAtMs: changedMs(one.minute) + MIRROR_LAG_MS + one.at,
+        }),
+      ),
+    )
+    if (pages.length > 0) await workspace.load(...pages)
+  }
+  const apply = async (events: readonly (Step & { at: number; id: string })[]) => {
+    const sent = events.map(one =>
+      eventOf(
+        'conversation_updated',
+        {
+          agentId: AGENT,
+          convoId: one.id,
+          createdAt: changedMs(one.minute),
+          lightConvoData: { ...timeOf(one), ...stepValues(one.at) },
+        },
+        { receivedAtMs: changedMs(one.minute) },
+      ),
+    )
+    if (sent.length > 0) await applyTo(workspace, ...sent)
+  }
+  if (live) for (const one of steps) await (one.by === 'export' ? load([one]) : apply([one]))
+  else {
+    await load(steps.filter(({ by }) => by === 'export'))
+    await apply(steps.filter(({ by }) => by === 'event'))
+  }
+}
+
+/** Expects the same rows live, in the order of the steps, and from a replay, which loads all exports and then applies all events. */
+async function expectReplayEqual(histories: readonly (readonly Step[])[]): Promise<void> {
+  const steps = histories.flatMap((history, id) => history.map((one, place) => ({ ...one, at: place, id: nameOf(id) })))
+  const [live, replayed] = [app.workspace(), app.workspace()]
+  await deliverSteps(live, steps, true)
+  await deliverSteps(replayed, steps, false)
+  const [then, now] = [await tablesOf(live), await tablesOf(replayed)]
+  const shown = 'the history of the conversation is in the list'
+  expect(now, shown).toEqual(then)
+}
+
+const OLDER_EVENT_AND_UNDATED_EXPORT: Step[] = [
+  { by: 'export', minute: 20, age: 5 },
+  { by: 'event', minute: 30, age: 20 },
+  { by: 'export', minute: 25, age: null },
+]
+
+it('a replay equals the live tables: an event after the export with an older `lastModified`, then an export without one', () =>
+  expectReplayEqual([
+    OLDER_EVENT_AND_UNDATED_EXPORT,
+    [
+      { by: 'export', minute: 10, age: null },
+      { by: 'export', minute: 20, age: 0 },
+      { by: 'export', minute: 40, age: 35 },
+    ],
+  ]))
+
+it.runIf(isDeep)(
+  'a replay equals the live tables, whatever the vendor says of its times',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(step, { minLength: 2, maxLength: 6 }), { minLength: 12, maxLength: 12 }),
+        histories =>
+          // Exports are loaded in the order in which they were sent; events arrive in any order.
+          expectReplayEqual(histories.map(inOrderOfExports)),
+      ),
+      { numRuns: rounds('FAULT_RUNS', { usual: 1, deep: 40 }), endOnFailure: true },
+    )
+  },
+  1_200_000,
+)
+
+function inOrderOfExports(history: readonly Step[]): Step[] {
+  const minutes = history
+    .filter(({ by }) => by === 'export')
+    .map(({ minute }) => minute)
+    .sort((a, b) => a - b)
+  return history.map(one => (one.by === 'export' ? { ...one, minute: minutes.shift()! } : one))
+}
