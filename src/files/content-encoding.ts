@@ -15,15 +15,14 @@ export interface DecodedBody {
   part?: Buffer
 }
 
-/** Some senders of `deflate` omit the header of zlib. */
-const DECODERS = {
-  gzip: [createGunzip],
-  'x-gzip': [createGunzip],
-  br: [createBrotliDecompress],
-  deflate: [createInflate, createInflateRaw],
+/** Returns the stream that undoes a coding. Some senders of `deflate` omit the header of zlib. */
+function decoderOf(coding: string, [first = 0]: Buffer) {
+  if (coding === 'br') return createBrotliDecompress()
+  if (coding === 'deflate') return (first & 0x0f) === 8 ? createInflate() : createInflateRaw()
+  return createGunzip()
 }
 
-const isKnown = (coding: string): coding is keyof typeof DECODERS => Object.hasOwn(DECODERS, coding)
+const KNOWN: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'br', 'deflate'])
 
 /** Limits the work for one body. */
 const MOST_CODINGS = 5
@@ -41,10 +40,8 @@ const codingsOf = (body: Buffer, header: string): string[] => [
     .split(/[\s,]+/)
     .filter(coding => coding !== '' && coding !== 'identity')
     .reverse(),
-  ...(isGzip(body) ? ['gzip'] : []),
+  ...(body[0] === 0x1f && body[1] === 0x8b ? ['gzip'] : []),
 ]
-
-const isGzip = (body: Buffer): boolean => body[0] === 0x1f && body[1] === 0x8b
 
 /** False for nearly all bodies, which need no decoding. */
 export const mayBeEncoded = (body: Buffer, header: string): boolean => codingsOf(body, header).length > 0
@@ -54,37 +51,22 @@ export async function decodeBody(given: Buffer, header: string, maxBytes: number
   let body = given
   let part: Buffer | undefined
   const codings = codingsOf(given, header)
-  for (const coding of codings.filter(isKnown).slice(0, MOST_CODINGS)) {
+  for (const coding of codings.filter(one => KNOWN.has(one)).slice(0, MOST_CODINGS)) {
     if (isUtf8(body) && !isBinary(body)) break
-    for (const decoder of DECODERS[coding]) {
-      const decoded = await decode(body, decoder, maxBytes)
-      if (decoded === 'too-large') return { body: given, encoding: header, isTooLarge: true }
-      if (decoded.isWhole) body = decoded.bytes
-      else if (decoded.bytes.length > 0) part = decoded.bytes
-      if (decoded.isWhole) break
+    const chunks: Buffer[] = []
+    let size = 0
+    try {
+      for await (const chunk of decoderOf(coding, body).end(body)) {
+        size += chunk.length
+        if (size > maxBytes) return { body: given, encoding: header, isTooLarge: true }
+        chunks.push(chunk)
+      }
+      body = Buffer.concat(chunks)
+    } catch {
+      // The body does not have this coding, or is damaged.
+      if (size > 0) part = Buffer.concat(chunks)
     }
   }
-  const isPlain = codings.length === 0 || !isBinary(body)
-  if (isPlain) return { body, encoding: null, isTooLarge: false }
+  if (codings.length === 0 || !isBinary(body)) return { body, encoding: null, isTooLarge: false }
   return { body, encoding: header || 'none', isTooLarge: false, ...(part && { part }) }
-}
-
-/** `isWhole`: false for a body that does not have this coding, or is damaged. */
-async function decode(
-  body: Buffer,
-  decoder: (typeof DECODERS)['deflate'][number] | typeof createGunzip,
-  maxBytes: number,
-): Promise<{ bytes: Buffer; isWhole: boolean } | 'too-large'> {
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    for await (const chunk of decoder({ chunkSize: 64 * 1024 }).end(body)) {
-      size += chunk.length
-      if (size > maxBytes) return 'too-large'
-      chunks.push(chunk)
-    }
-    return { bytes: Buffer.concat(chunks), isWhole: true }
-  } catch {
-    return { bytes: Buffer.concat(chunks), isWhole: false }
-  }
 }

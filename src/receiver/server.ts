@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { listenAt, urlOf } from '../config/address.ts'
+import { Slots } from '../core/slots.ts'
 import { decodeBody, mayBeEncoded } from '../files/content-encoding.ts'
 import type { MetricsPage } from '../telemetry/page.ts'
 import { Bodies, type ReadBody } from './bodies.ts'
@@ -101,9 +102,8 @@ class Service {
   private readonly unproven = new Set<Socket>()
   private isDiskRefusing = false
   private looking: NodeJS.Timeout | undefined
-  /** Bodies that are decoded or wait for it. */
-  private decoding: Promise<unknown> = Promise.resolve()
-  private encodedBytes = 0
+  /** One at a time: small bodies of anyone may decode to large ones. */
+  private readonly decoding = new Slots(1)
   isClosing = false
 
   constructor(options: ReceiverOptions) {
@@ -196,23 +196,15 @@ class Service {
     }
   }
 
-  /** Decodes one body at a time, and lets few wait: small bodies of anyone may decode to large ones. */
   private async take(body: Buffer, { request: { headers }, addressed }: Begun): Promise<IntakeResult> {
     const { intake, maxBodyBytes } = this.options
     const codings = headers['content-encoding'] ?? ''
     if (!mayBeEncoded(body, codings)) return intake.take(body, addressed)
-    if (this.encodedBytes + body.length > maxBodyBytes) return 'too-busy'
-    this.encodedBytes += body.length
-    const taking = this.decoding.then(async () => {
+    const taken = await this.decoding.run(async () => {
       const decoded = await decodeBody(body, codings, maxBodyBytes)
       return decoded.isTooLarge ? 'too-large' : intake.take(decoded.part ?? decoded.body, addressed)
     })
-    this.decoding = taking
-      .catch(() => {})
-      .finally(() => {
-        this.encodedBytes -= body.length
-      })
-    return taking
+    return taken!
   }
 
   /** Tests the disk until it accepts writes, since a sender that waits for readiness would never send the event that shows it. */
