@@ -168,7 +168,7 @@ workspaces:
     ['timeout: 25d', 'workspaces[0].timeout', 5, /24d at most/],
     ['timeZone: Berlin', 'workspaces[0].timeZone', 5, /IANA/],
     ['timeZone: "+05:30"', 'workspaces[0].timeZone', 5, /IANA/],
-    ['schedule: { cron: 99 * * * * }', 'workspaces[0].schedule.cron', 5, /cron expression of five fields/],
+    ['schedule: { cron: 5 * * * }', 'workspaces[0].schedule.cron', 5, /cron expression of five fields/],
     ['requestsPerHour: many', 'workspaces[0].requestsPerHour', 5, /must be a number, not a text/],
     ['pageSize: 1.5', 'workspaces[0].pageSize', 5, /must be a whole number, not a fraction/],
   ])('is rejected with setting and line for %s', (line, setting, lineNumber, why) => {

@@ -67,6 +67,10 @@ describeWithTemporal('a schedule', ({ place, env: temporal }) => {
     const { schedule: second } = await said('list', daily)
     expect(second).toMatchObject({ when: [{ cron: '0 4 * * *' }], paused: false, note: null })
     expect(second!.next).toMatch(/T04:0/)
+    for (const cron of ['99 * * * *', '0 0 * * m']) {
+      const { code, stderr } = await schedule('ensure', await writeConfig(config, '2m', { schedule: { cron } }))
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/CONFIG_INVALID.*workspace ws_/s)])
+    }
     await said('trigger', daily)
     await until(async () => (await said('list', daily)).lastRun?.outcome === 'unanswered')
     const none = await writeConfig(config, '2m')

@@ -14,8 +14,6 @@ interface Patterns {
   decoded: ReadonlySet<string>
   /** Matches each form, and the token with any of its characters escaped once, or several times in the same way. */
   spelled: RegExp
-  /** Matches a part of each escaped form, and little else. */
-  escape: RegExp
 }
 
 const known = new Map<string, Patterns>()
@@ -45,45 +43,6 @@ function escapes(character: string): string {
 const spelling = (form: string): string =>
   [...form].map(character => `(?:\\\\{0,8}${literal(character)}|${escapes(character)})`).join('')
 
-const anyOf = (characters: ReadonlySet<string>, others: string): string =>
-  `[${[...characters].map(literal).join('')}${others}]`
-
-/** Returns the characters beside `character` in the forms; null if it begins or ends one, as `side` says. */
-function besides(forms: readonly string[], character: string, side: -1 | 1): ReadonlySet<string> | null {
-  const found = forms.flatMap(form => [...form].flatMap((each, at) => (each === character ? [form[at + side]] : [])))
-  return found.includes(undefined) ? null : new Set(found as string[])
-}
-
-const named = (character: string): string[] => (character in HTML_NAMES ? [`${HTML_NAMES[character]};`] : [])
-
-/**
- * Returns a pattern for an escape of a character of the forms, between two that stand beside it there or are escaped, too. Its lookarounds
- * spare a page with escapes of its own, such as `\/` or `\u0026`, the decoding, which takes longer than parsing it.
- */
-function escapeIn(forms: readonly string[]): RegExp {
-  const prefix = String.raw`(?:%(?:25){0,8}|\\(?:u00|x|u\{0{0,8})|&(?:amp;){0,8}#x0{0,8})`
-  const entity = '&(?:amp;){0,8}'
-  const escaped = [...new Set(forms.join(''))].map(character => {
-    const [before, after] = [besides(forms, character, -1), besides(forms, character, 1)]
-    const code = character.charCodeAt(0)
-    const ways = [
-      `${prefix}${code.toString(16)}[;}]?`,
-      ...[`#0{0,8}${code};?`, ...named(character)].map(one => entity + one),
-    ]
-    if (!/[\w\\]/.test(character)) ways.push(`\\\\${literal(character)}`)
-    const begin = before === null ? '' : `(?<=${anyOf(before, String.raw`\da-f;}\\`)})`
-    return `${begin}(?:${ways.join('|')})${after === null ? '' : `(?=${anyOf(after, String.raw`%&\\`)})`}`
-  })
-  return new RegExp([...escaped, ...ESCAPED_ESCAPES.map(rest => prefix + rest)].join('|'), 'i')
-}
-
-/** An escape may begin with an escaped character: .NET and Go write `&#43;` as `\u0026#43;`. */
-const ESCAPED_ESCAPES = [
-  `26[;}]?(?:[#%&\\\\]|(?:${Object.values(HTML_NAMES).join('|')})[;%&\\\\])`,
-  '25[;}]?[\\da-f%&\\\\]',
-  '5c',
-]
-
 function patternsOf(token: string): Patterns {
   const found = known.get(token)
   if (found !== undefined) return found
@@ -100,21 +59,18 @@ function patternsOf(token: string): Patterns {
       ),
       'gi',
     ),
-    escape: escapeIn(own),
   }
   known.set(token, patterns)
   return patterns
 }
 
-const holds = (text: string, token: string): boolean => patternsOf(token).forms.some(form => text.includes(form))
-
-const holdsDecoded = (text: string, token: string): boolean => {
+/** True if a text contains the token, however escaped. */
+function holds(text: string, token: string): boolean {
+  const patterns = patternsOf(token)
+  if (patterns.forms.some(form => text.includes(form))) return true
   const plain = decoded(text)
-  return [...patternsOf(token).decoded].some(form => plain.includes(form))
+  return [...patterns.decoded].some(form => plain.includes(form))
 }
-
-/** True if a text contains the token, however escaped. Most texts have no escape of its characters, and are not decoded. */
-const hides = (text: string, token: string): boolean => patternsOf(token).escape.test(text) && holdsDecoded(text, token)
 
 /**
  * Masks the tokens in a usable body, and counts them; returns the same buffer if none occurs. A text in which a token stays,
@@ -123,7 +79,7 @@ const hides = (text: string, token: string): boolean => patternsOf(token).escape
 export function pageWithoutToken(body: Buffer, tokens: readonly string[]): { bytes: Buffer; count: number } {
   // Read as Latin-1, each byte is a character, so all other bytes stay unchanged.
   const page = body.toString('latin1')
-  const found = tokens.filter(token => isMaskable(token) && (holds(page, token) || hides(page, token)))
+  const found = tokens.filter(token => isMaskable(token) && holds(page, token))
   if (found.length === 0) return { bytes: body, count: 0 }
   let count = 0
   const mask = () => {
@@ -131,10 +87,10 @@ export function pageWithoutToken(body: Buffer, tokens: readonly string[]): { byt
     return MASK
   }
   const text = found.reduce((left, token) => left.replace(patternsOf(token).spelled, mask), page)
-  if (!found.some(token => hides(text, token))) return { bytes: Buffer.from(text, 'latin1'), count }
+  if (!found.some(token => holds(text, token))) return { bytes: Buffer.from(text, 'latin1'), count }
   // A string of JSON, with its quotes, or a word of another format.
   const whole = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[^\s"]+/gs, one => {
-    if (!found.some(token => hides(one, token))) return one
+    if (!found.some(token => holds(one, token))) return one
     return one.startsWith('"') ? `"${mask()}"` : mask()
   })
   return { bytes: Buffer.from(whole, 'latin1'), count }

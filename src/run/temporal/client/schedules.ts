@@ -92,6 +92,7 @@ function madeFromOf({ action }: ScheduleDescription): Partial<MadeFrom> {
 /**
  * Creates, updates or deletes a workspace's schedule to match the configuration; a paused one stays paused. If none is configured,
  * `otherwise` applies. Without `otherwise`, an earlier default is kept, since somebody may rely on it; any other schedule is deleted.
+ * @throws CONFIG_INVALID if the server refuses it
  */
 export async function ensureSchedule(
   client: Client,
@@ -109,13 +110,18 @@ export async function ensureSchedule(
     return 'deleted'
   }
   const options = scheduleOptions(config, workspace, wants)
-  if (there === null) {
-    await client.schedule.create({ scheduleId, ...options })
-    return 'created'
+  if (JSON.stringify(there?.action.args) === JSON.stringify(options.action.args)) return 'unchanged'
+  // The SDK makes a TypeError of the server's answer to a wrong cron expression.
+  const refused = (error: Error) => {
+    if (!(error instanceof TypeError)) throw error
+    throw new ConvohouseError('CONFIG_INVALID', {
+      what: `Temporal refuses the \`schedule\` of workspace ${workspace.id}: ${error.message}.`,
+      hint: 'Correct it; `cron` has five fields, such as 0 * * * * or 30 6 * * mon-fri.',
+    })
   }
-  if (JSON.stringify(there.action.args) === JSON.stringify(options.action.args)) return 'unchanged'
-  await handle.update(({ state }) => ({ ...options, state }))
-  return 'updated'
+  if (there === null) await client.schedule.create({ scheduleId, ...options }).catch(refused)
+  else await handle.update(({ state }) => ({ ...options, state })).catch(refused)
+  return there === null ? 'created' : 'updated'
 }
 
 /**
