@@ -1,8 +1,8 @@
 // The intake: parses bodies and appends events to the spool. The result `kept` means that the event is durable.
 import { ConvohouseError } from '../core/errors.ts'
 import { canWrite, openSpool, type SpoolCommit } from '../spool/spool.ts'
-import { holdsSecret, makeAuthenticator, type WorkspaceSecrets } from './authenticate.ts'
-import { isJson, type ParsedEvent, parseEvent, utf8Of } from './parse-event.ts'
+import { makeAuthenticator, type WorkspaceSecrets } from './authenticate.ts'
+import { type ParsedEvent, parseEvent, utf8Of } from './parse-event.ts'
 import type { IntakeResult } from './refusals.ts'
 import { makeSecretFinder, unreadableEvent } from './unreadable.ts'
 
@@ -36,17 +36,22 @@ function addressedTo(workspaces: readonly WorkspaceSecrets[], addressed: string 
   return workspaces.some(({ id }) => id === addressed) ? addressed : null
 }
 
+/**
+ * Maximum size of a body that is parsed although no secret is found in it. It may contain one with unusual escapes, but megabytes of
+ * brackets from anyone parse to hundreds of megabytes.
+ */
+const UNPROVEN_BYTES = 1024 * 1024
+
 export function openIntake({ home, workspaces, onCommit }: IntakeOptions): Intake {
   const spool = openSpool({ home, now: Date.now, ...(onCommit && { onCommit }) })
   let admitted = workspaces
   let authenticate = makeAuthenticator(workspaces)
   let findSecret = makeSecretFinder(workspaces)
   function parse(body: Buffer, addressed: string | null): ParsedEvent {
-    const parsed = parseEvent(body, addressed, authenticate)
-    if (!('refused' in parsed)) return parsed
     const sender = findSecret(body, addressed)
-    // Only a sender with a secret may have a large body parsed.
-    if (!sender || (parsed.refused === 'wrong-secret' && isJson(body))) return parsed
+    if (!sender && body.length > UNPROVEN_BYTES) return { refused: 'wrong-secret' }
+    const parsed = parseEvent(body, addressed, authenticate)
+    if (!sender || !('refused' in parsed) || parsed.refused === 'wrong-secret') return parsed
     return { event: unreadableEvent(body, sender) }
   }
   return {
@@ -61,7 +66,7 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): Intak
         throw error
       }
     },
-    isAuthentic: (body, addressed) => holdsSecret(body, addressed, authenticate),
+    isAuthentic: (body, addressed) => findSecret(body, addressed) !== undefined,
     setSecrets(secrets) {
       admitted = secrets
       authenticate = makeAuthenticator(secrets)

@@ -7,15 +7,12 @@ import { nameMeaning } from '../client/redaction/secret-names.ts'
 import { canonicalJson, withSortedKeys } from '../json/canonical.ts'
 import { ExactNumber, MAX_DEPTH, readExactly, writeExactly } from '../json/exact-json.ts'
 import type { SpoolEvent } from '../spool/event-line.ts'
-import { type Authenticator, holdsSecret } from './authenticate.ts'
+import type { Authenticator } from './authenticate.ts'
 import type { Refusal } from './refusals.ts'
 
 export type ParsedEvent = { refused: Refusal } | { event: Omit<SpoolEvent, 'receivedAtMs'> }
 
 type Payload = Record<string, unknown>
-
-/** Maximum size of a body without a valid secret that is parsed, to distinguish scanners from senders with a wrong secret. */
-const SMALL_BYTES = 64 * 1024
 
 /** Some senders begin a body with it. A parser may ignore it (RFC 8259, section 8.1). */
 const BYTE_ORDER_MARK = '\uFEFF'
@@ -37,8 +34,6 @@ export function utf8Of(body: Buffer): Buffer {
       : null
   return encoding === null ? body : Buffer.from(new TextDecoder(encoding).decode(body))
 }
-
-export const isJson = (body: Buffer): boolean => parse(textOf(body)) !== undefined
 
 function parse(text: string): unknown {
   try {
@@ -93,9 +88,6 @@ function keptBytes(
 
 /** Parses a body. `addressed`: the workspace in the URL, if any. */
 export function parseEvent(body: Buffer, addressed: string | null, authenticate: Authenticator): ParsedEvent {
-  // Looks for the secret first: megabytes of brackets from anyone parse to hundreds of megabytes.
-  if (!holdsSecret(body, addressed, authenticate))
-    return { refused: body.length <= SMALL_BYTES && parse(textOf(body)) === undefined ? 'not-json' : 'wrong-secret' }
   const text = textOf(body)
   const value = parse(text)
   if (value === undefined) return { refused: 'not-json' }

@@ -4,7 +4,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomInt, timingSafeEqual } from 'node:crypto'
 import { UNREADABLE_EVENT } from '../catalog/events/event-types.ts'
-import { redactForms, writtenForms } from '../client/redaction/redaction.ts'
+import { jsonFormsOf, redactForms, writtenForms } from '../client/redaction/redaction.ts'
 import { textWithoutToken } from '../client/redaction/token-mask.ts'
 import { canonicalJson } from '../json/canonical.ts'
 import type { SpoolEvent } from '../spool/event-line.ts'
@@ -43,7 +43,7 @@ function occurring(body: Buffer, length: number, wanted: ReadonlyMap<number, Wan
 export function makeSecretFinder(workspaces: readonly WorkspaceSecrets[]): SecretFinder {
   const wanted = workspaces.flatMap(workspace =>
     workspace.secrets
-      .flatMap(secret => [secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)])
+      .flatMap(secret => [secret, encodeURIComponent(secret.toWellFormed()), ...jsonFormsOf(secret)])
       .map((form): Wanted => ({ workspace, bytes: Buffer.from(form) })),
   )
   const lengths = [...new Set(wanted.map(({ bytes }) => bytes.length))]

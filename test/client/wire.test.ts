@@ -1,11 +1,13 @@
 // HTTP that a vendor's server, or a proxy before it, may legally speak, and some that it may not.
 
 import { execFileSync } from 'node:child_process'
+import { createServer } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { VendorClientOptions } from '../../src/client/caller.ts'
 import { createVendorClient } from '../../src/client/client.ts'
+import { listening } from '../ports.ts'
 import { isDeep } from '../tier.ts'
 import { PAGE } from './scripted-server.ts'
 import { failureOf, observer, TOKEN } from './vendor-fixture.ts'
@@ -145,6 +147,21 @@ describe('a page', () => {
       expect(server.requests).toHaveLength(3)
     }
   })
+})
+
+it('a server that closes each connection at once is a network failure, not an endless loop', async () => {
+  let accepted = 0
+  const port = await listening(
+    createServer(socket => {
+      accepted++
+      socket.resetAndDestroy()
+    }),
+  )
+  const { attempts, outcomes } = observer()
+  const client = clientOf(port, { connections: 3, maxAttempts: 2 })
+  expect((await failureOf(client.exportConversations({ ...page, attempts }))).code).toBe('API_UNAVAILABLE')
+  expect(outcomes).toHaveLength(2)
+  expect(accepted).toBeLessThanOrEqual(2 * 4)
 })
 
 const bomb = gzipSync(Buffer.alloc(3_000_000))

@@ -225,9 +225,18 @@ describe('an event', () => {
   })
 
   it('is refused if it is not JSON', () => {
-    for (const text of ['', 'x', '{', '{"a":1}}', `{"workspaceSecret":"${NEXT}\0"}`, '\0\0\0', '[1,]'])
+    for (const text of [
+      '',
+      'x',
+      '{',
+      '{"a":1}}',
+      `{"workspaceSecret":"${NEXT}\0"}`,
+      '\0\0\0',
+      '[1,]',
+      '['.repeat(100_000),
+    ])
       expect(ofText(text)).toEqual({ refused: 'not-json' })
-    for (const text of ['null', '1', '"x"', '[]', `["${NEXT}"]`, '['.repeat(100_000)])
+    for (const text of ['null', '1', '"x"', '[]', `["${NEXT}"]`])
       expect(ofText(text)).toEqual({ refused: 'wrong-secret' })
   })
 

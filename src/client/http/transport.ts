@@ -86,7 +86,8 @@ async function exchangeOnce(attempt: Attempt): Promise<Sent> {
   const { options } = attempt
   const sentAtMs = options.now()
   let received = await receive(attempt)
-  while (received.isStale) received = await receive(attempt)
+  // All pooled connections may be stale, but a host that closes every new one is not answering.
+  for (let left = options.connections; received.isStale && left > 0; left--) received = await receive(attempt)
   const receivedAtMs = options.now()
   const { status, headers, breakdown } = received
   if (status === null) return { sentAtMs, receivedAtMs, exchange: null, breakdown: breakdown! }

@@ -66,17 +66,22 @@ export function writtenForms(secrets: readonly string[]): string[] {
   return [...new Set(forms)].sort((a, b) => b.length - a.length)
 }
 
+/** Returns a secret as strings of JSON contain it: with slashes, and as PHP escapes them. */
+export function jsonFormsOf(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1)
+  return [json, json.replaceAll('/', '\\/')]
+}
+
 function formsOf(secret: string): string[] {
   // A lone surrogate cannot be URL-encoded.
   const encodable = secret.replace(/\p{Surrogate}/gu, '\ufffd')
   const encoded = encodeURIComponent(encodable)
-  const escaped = [JSON.stringify(secret).slice(1, -1)].flatMap(json => [json, json.replaceAll('/', '\\/')])
   return [
     secret,
     encoded,
     encoded.replace(/%[0-9A-F]{2}/g, byte => byte.toLowerCase()),
     // In JSON inside a JSON string, everything is escaped twice.
-    ...escaped.flatMap(json => [json, JSON.stringify(json).slice(1, -1)]),
+    ...jsonFormsOf(secret).flatMap(json => [json, JSON.stringify(json).slice(1, -1)]),
     ...base64Of(secret),
   ]
 }
