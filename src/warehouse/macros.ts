@@ -51,7 +51,7 @@ const FRESHNESS = `CREATE OR REPLACE TEMP MACRO freshness(modified, as_of) AS gr
  * later last change wins among the reads of one day, and a read of a later day wins over all earlier ones (ADR 3).
  */
 const STATE_TIME = `CREATE OR REPLACE TEMP MACRO state_time(modified, as_of) AS
-  CASE WHEN modified IS NULL THEN as_of ELSE greatest(modified, date_trunc('day', as_of)) END`
+  CASE WHEN modified IS NULL THEN as_of ELSE greatest(modified, date_trunc('day', as_of AT TIME ZONE 'UTC') AT TIME ZONE 'UTC') END`
 
 /** True if full record a replaces full record b. This is a total order, so tables do not depend on the order of arrival. */
 const SUPERSEDES = `CREATE OR REPLACE TEMP MACRO supersedes(a_modified, a_as_of, a_fetched, b_modified, b_as_of, b_fetched) AS
