@@ -27,17 +27,21 @@
 --   handed_off                        BIGINT   none  Those with a handoff
 --   handoffs                          BIGINT   none  Their handoffs
 --   handoffs_accepted                 BIGINT   none  Their accepted handoffs
---   handoff_wait_seconds_sum          DOUBLE   none  Sum of the waiting times of accepted handoffs
+--   handoff_waits                     BIGINT   none  Accepted handoffs whose waiting time is known
+--   handoff_wait_seconds_sum          DOUBLE   none  Sum of these waiting times
+--   reversed_times                    BIGINT   none  Durations of these conversations that would be negative, which are in no sum
 --   first_response_seconds_sum        DOUBLE   none  Sum of the times to the first answer
 --   first_responses                   BIGINT   none  Conversations with such a time
 --   first_human_response_seconds_sum  DOUBLE   none  Sum of the times to the first answer by a person
 --   first_human_responses             BIGINT   none  Conversations with such a time
 --   seconds_to_assignment_sum         DOUBLE   none  Sum of the times to the first assignment
---   assigned                          BIGINT   none  Conversations with such a time
+--   first_assignments                 BIGINT   none  Conversations with such a time
 --   seconds_to_first_resolution_sum   DOUBLE   none  Sum of the times to the first resolution
 --   first_resolutions                 BIGINT   none  Conversations with such a time
 --   seconds_to_last_resolution_sum    DOUBLE   none  Sum of the times to the last resolution
 --   last_resolutions                  BIGINT   none  Conversations with such a time
+--   rating_from5_sum                  DOUBLE   none  Sum of the ratings
+--   ratings                           BIGINT   none  Conversations with a rating
 --   csat_score_sum                    DOUBLE   none  Sum of the satisfaction scores
 --   csat_answers                      BIGINT   none  Conversations with a score
 --   csat_ease_sum                     DOUBLE   none  Sum of the ease scores
@@ -57,14 +61,16 @@ WITH began AS (
     count(*) AS conversations, total(messages) AS messages, total(sessions) AS sessions,
     count(*) FILTER (is_resolved) AS resolved, count(*) FILTER (was_resolved) AS ever_resolved, count(*) FILTER (was_reopened) AS reopened,
     count(claimed_at) AS claimed, count(*) FILTER (handoffs > 0) AS handed_off,
-    total(handoffs) AS handoffs, total(handoffs_accepted) AS handoffs_accepted, fsum(handoff_wait_seconds) AS handoff_wait_seconds_sum,
+    total(handoffs) AS handoffs, total(handoffs_accepted) AS handoffs_accepted, total(handoff_waits) AS handoff_waits,
+    fsum(handoff_wait_seconds) AS handoff_wait_seconds_sum, total(reversed_times) AS reversed_times,
     fsum(first_response_seconds) AS first_response_seconds_sum, count(first_response_seconds) AS first_responses,
     fsum(first_human_response_seconds) AS first_human_response_seconds_sum, count(first_human_response_seconds) AS first_human_responses,
-    fsum(seconds_to_assignment) AS seconds_to_assignment_sum, count(seconds_to_assignment) AS assigned,
+    fsum(seconds_to_assignment) AS seconds_to_assignment_sum, count(seconds_to_assignment) AS first_assignments,
     fsum(seconds_to_first_resolution) AS seconds_to_first_resolution_sum, count(seconds_to_first_resolution) AS first_resolutions,
     fsum(seconds_to_last_resolution) AS seconds_to_last_resolution_sum, count(seconds_to_last_resolution) AS last_resolutions,
+    fsum(rating_from5) AS rating_from5_sum, count(rating_from5) AS ratings,
     fsum(csat_score) AS csat_score_sum, count(csat_score) AS csat_answers, fsum(csat_ease) AS csat_ease_sum, count(csat_ease) AS csat_ease_answers,
-    count(*) FILTER (lead_stage IS NOT NULL OR lead_value IS NOT NULL) AS leads
+    count(*) FILTER (lead_stage <> 'unknown' OR lead_value IS NOT NULL) AS leads
   FROM in_groups('marts.fct_conversations') WHERE is_counted GROUP BY ALL
 ),
 spent AS (
@@ -79,13 +85,15 @@ SELECT
   coalesce(b.conversations, 0) AS conversations, coalesce(b.messages, 0) AS messages, coalesce(b.sessions, 0) AS sessions,
   coalesce(b.resolved, 0) AS resolved, coalesce(b.ever_resolved, 0) AS ever_resolved, coalesce(b.reopened, 0) AS reopened,
   coalesce(b.claimed, 0) AS claimed, coalesce(b.handed_off, 0) AS handed_off, coalesce(b.handoffs, 0) AS handoffs,
-  coalesce(b.handoffs_accepted, 0) AS handoffs_accepted, coalesce(b.handoff_wait_seconds_sum, 0) AS handoff_wait_seconds_sum,
+  coalesce(b.handoffs_accepted, 0) AS handoffs_accepted, coalesce(b.handoff_waits, 0) AS handoff_waits,
+  coalesce(b.handoff_wait_seconds_sum, 0) AS handoff_wait_seconds_sum, coalesce(b.reversed_times, 0) AS reversed_times,
   coalesce(b.first_response_seconds_sum, 0) AS first_response_seconds_sum, coalesce(b.first_responses, 0) AS first_responses,
   coalesce(b.first_human_response_seconds_sum, 0) AS first_human_response_seconds_sum,
   coalesce(b.first_human_responses, 0) AS first_human_responses,
-  coalesce(b.seconds_to_assignment_sum, 0) AS seconds_to_assignment_sum, coalesce(b.assigned, 0) AS assigned,
+  coalesce(b.seconds_to_assignment_sum, 0) AS seconds_to_assignment_sum, coalesce(b.first_assignments, 0) AS first_assignments,
   coalesce(b.seconds_to_first_resolution_sum, 0) AS seconds_to_first_resolution_sum, coalesce(b.first_resolutions, 0) AS first_resolutions,
   coalesce(b.seconds_to_last_resolution_sum, 0) AS seconds_to_last_resolution_sum, coalesce(b.last_resolutions, 0) AS last_resolutions,
+  coalesce(b.rating_from5_sum, 0) AS rating_from5_sum, coalesce(b.ratings, 0) AS ratings,
   coalesce(b.csat_score_sum, 0) AS csat_score_sum, coalesce(b.csat_answers, 0) AS csat_answers,
   coalesce(b.csat_ease_sum, 0) AS csat_ease_sum, coalesce(b.csat_ease_answers, 0) AS csat_ease_answers, coalesce(b.leads, 0) AS leads,
   coalesce(s.input_tokens, 0) AS input_tokens, coalesce(s.output_tokens, 0) AS output_tokens, coalesce(s.tokens, 0) AS tokens,

@@ -21,7 +21,7 @@
 --   day                DATE         none      Day on which the conversation began, in the workspace's time zone
 --   is_counted         BOOLEAN      none      The conversation counts in aggregates
 --   activity_id        VARCHAR      none      Id of the activity
---   activity_type      VARCHAR      none      Kind of activity, e.g. Message
+--   activity_type      VARCHAR      none      Kind of activity, e.g. Message; `unknown` if none is stated
 --   title              VARCHAR      content   Title
 --   note               VARCHAR      content   Note
 --   activity_at        TIMESTAMPTZ  none      Date of the activity
@@ -29,7 +29,7 @@
 --   due_day            DATE         none      Day on which it is due: of a time with an offset in the workspace's time zone, of a date as sent
 --   has_responded      BOOLEAN      none      The contact has responded
 --   contact_name       VARCHAR      identity  Name of the contact
---   lead_stage         VARCHAR      none      Stage of the lead
+--   lead_stage         VARCHAR      none      Stage of the lead; `unknown` if none is stated
 --   lead_value         DOUBLE       none      Value of the lead, in `lead_currency`
 --   lead_currency      VARCHAR      none      Currency in upper case; `unknown` if none is stated
 --   expected_close_at  TIMESTAMPTZ  none      Expected close of the lead
@@ -37,14 +37,14 @@
 --   assignee_id        VARCHAR      staff     Current assignee of the conversation
 --   assignee_name      VARCHAR      staff     Name of the assignee
 SELECT
-  c.workspace_id, c.agent_id, c.conversation_id, a.position, d.agent_title, coalesce(nullif(c.channel, ''), 'unknown') AS channel, c.day,
+  c.workspace_id, c.agent_id, c.conversation_id, a.position, d.agent_title, or_unknown(c.channel) AS channel, c.day,
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
-  nullif(a.activity_id, '') AS activity_id, nullif(a.type, '') AS activity_type, nullif(a.title, '') AS title, nullif(a.note, '') AS note,
+  nullif(a.activity_id, '') AS activity_id, or_unknown(a.type) AS activity_type, nullif(a.title, '') AS title, nullif(a.note, '') AS note,
   a.activity_at, a.due_at,
   -- A date without a time is not converted: in another zone it would become the day before.
   CASE WHEN regexp_full_match(trim(a.due_date), '\d{4}-\d{2}-\d{2}') THEN try_cast(trim(a.due_date) AS DATE) ELSE local_day(a.due_at, w.time_zone) END AS due_day,
   coalesce(a.responded, false) AS has_responded, nullif(c.user_name, '') AS contact_name,
-  nullif(c.stage, '') AS lead_stage, c.value AS lead_value, coalesce(nullif(upper(trim(c.currency)), ''), 'unknown') AS lead_currency,
+  or_unknown(c.stage) AS lead_stage, c.value AS lead_value, or_unknown(upper(c.currency)) AS lead_currency,
   c.expected_close_at, c.last_message_ts AS last_activity_at,
   coalesce(nullif(c.chat_assigned_to, ''), nullif(c.assigned_to_user_id, '')) AS assignee_id, p.name AS assignee_name
 FROM scoped('crm_activities') a

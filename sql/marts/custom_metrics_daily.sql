@@ -23,7 +23,7 @@
 --   value_rank     INTEGER  none     0: numbers; 1 to 20: texts, by measurements, then by text; 21: all other texts
 --   agent_title    VARCHAR  none     Title of the agent
 --   metric_key     VARCHAR  none     Key of the metric, as it is declared, else as conversations name it
---   declared_type  VARCHAR  none     Type of the metric, as it is declared; NULL if the metric is not known
+--   declared_type  VARCHAR  none     Type of the metric, as it is declared; `unknown` if the metric is not known
 --   value_type     VARCHAR  none     Type of the row's values: number or text
 --   value_text     VARCHAR  content  The text, at most its first 200 characters; NULL for numbers and for all other texts
 --   is_rest        BOOLEAN  none     The row has all other texts
@@ -33,7 +33,7 @@
 --   value_min      DOUBLE   content  Smallest number
 --   value_max      DOUBLE   content  Largest number
 WITH counted AS (
-  SELECT _record, workspace_id, agent_id, coalesce(nullif(channel, ''), 'unknown') AS channel, day
+  SELECT _record, workspace_id, agent_id, or_unknown(channel) AS channel, day
   FROM in_groups('conversations') WHERE coalesce(_complete, false) AND NOT coalesce(is_test, false) AND day IS NOT NULL
 ),
 by_key AS (
@@ -66,7 +66,7 @@ ranked AS (
 )
 SELECT
   workspace_id, agent_id, channel, metric_id, day, value_rank, any_value(d.agent_title) AS agent_title, max(metric_key) AS metric_key,
-  any_value(declared_type) AS declared_type, CASE WHEN value_rank = 0 THEN 'number' ELSE 'text' END AS value_type,
+  or_unknown(any_value(declared_type)) AS declared_type, CASE WHEN value_rank = 0 THEN 'number' ELSE 'text' END AS value_type,
   any_value(value_text) FILTER (value_rank <= 20) AS value_text, value_rank > 20 AS is_rest,
   sum(conversations)::BIGINT AS conversations, sum(measurements)::BIGINT AS measurements,
   max(value_sum) AS value_sum, max(value_min) AS value_min, max(value_max) AS value_max

@@ -22,7 +22,7 @@
 --   voice_provider      VARCHAR      none  Provider of the voice
 --   voice_id            VARCHAR      none  Id of the voice at its provider
 --   voice_name          VARCHAR      none  Name of the voice; NULL if the vendor has never listed it
---   voice_language      VARCHAR      none  Language of the voice
+--   voice_language      VARCHAR      none  Language of the voice, as its provider names it
 --   records_audio       BOOLEAN      none  Calls are recorded
 --   organizations       BIGINT       none  Organizations that it is assigned to
 --   organization_names  VARCHAR      none  Their names in alphabetical order, separated by commas
@@ -43,16 +43,16 @@ assigned AS (
 )
 SELECT
   workspace_id, agent_id, coalesce(nullif(a.title, ''), agent_id) AS agent_title,
-  a.agent_platform AS platform, a.region, a.created_at,
+  or_unknown(a.agent_platform) AS platform, or_unknown(a.region) AS region, a.created_at,
   coalesce(a.disabled, false) AS is_disabled,
   coalesce(a.is_deployed, false) AS is_deployed,
   a.agent_id IS NOT NULL AND a._missing_since IS NULL AND a._deleted_at IS NULL AS is_listed,
   coalesce(a.is_starred, false) AS is_starred,
-  m.default_model,
-  a.voice_config_speech_gen_provider AS voice_provider,
+  or_unknown(m.default_model) AS default_model,
+  or_unknown(a.voice_config_speech_gen_provider) AS voice_provider,
   a.voice_config_speech_gen_voice_id AS voice_id,
   v.name AS voice_name,
-  a.voice_config_speech_gen_language AS voice_language,
+  or_unknown(a.voice_config_speech_gen_language) AS voice_language,
   a.voice_config_config_record_audio AS records_audio,
   coalesce(o.organizations, 0) AS organizations,
   o.organization_names

@@ -1,4 +1,4 @@
--- dim_calendar: one row for each day from the first to the last day of any fact of the workspace, without gaps.
+-- dim_calendar: one row for each day from the first to the last day of any fact of the workspace, without gaps, at most the last ten years.
 -- Grain: workspace_id, day
 -- Month: day
 -- Refresh: whole
@@ -6,7 +6,8 @@
 --   marts.fct_responses
 -- Use: left join figures to it by `workspace_id` and `day`, so that days without any appear, and group by its columns for weeks, months and quarters.
 -- Days are those of the workspace's time zone, and so are the weeks: `date_trunc('week', …)` of a stored time would have weeks of UTC. Weeks are those
--- of ISO 8601: they begin on Monday, and the week belongs to the year of its Thursday. Days before 1970 and after 2199 are left out.
+-- of ISO 8601: they begin on Monday, and the week belongs to the year of its Thursday. A record's time may be wrong by centuries: days after the newest record
+-- was seen, and more than ten years before the last day that is left, are in no row; `_issues` counts their times.
 -- Example:
 -- SELECT c.day, coalesce(sum(d.conversations), 0) AS conversations
 -- FROM marts.dim_calendar c LEFT JOIN marts.conversations_daily d USING (workspace_id, day)
@@ -26,22 +27,26 @@
 --   weekday       BIGINT   none  Day of the week, 1 (Monday) to 7 (Sunday)
 --   weekday_name  VARCHAR  none  Name of the day
 --   is_weekend    BOOLEAN  none  Saturday or Sunday
-WITH ranges AS (
-  SELECT workspace_id, min(first_day) AS first_day, max(last_day) AS last_day FROM (
-    SELECT workspace_id, min(day) AS first_day, max(day) AS last_day FROM marts.fct_conversations GROUP BY ALL
-    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_spend GROUP BY ALL
-    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_handoffs GROUP BY ALL
-    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_csat GROUP BY ALL
-    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_token_usage GROUP BY ALL
-    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_state_spans GROUP BY ALL
-    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_turns GROUP BY ALL
-    UNION ALL SELECT workspace_id, min(day), max(day) FROM marts.fct_responses GROUP BY ALL
+WITH facts AS (
+  SELECT workspace_id, day FROM (
+    SELECT workspace_id, day FROM marts.fct_conversations
+    UNION ALL SELECT workspace_id, day FROM marts.fct_spend
+    UNION ALL SELECT workspace_id, day FROM marts.fct_handoffs
+    UNION ALL SELECT workspace_id, day FROM marts.fct_csat
+    UNION ALL SELECT workspace_id, day FROM marts.fct_token_usage
+    UNION ALL SELECT workspace_id, day FROM marts.fct_state_spans
+    UNION ALL SELECT workspace_id, day FROM marts.fct_turns
+    UNION ALL SELECT workspace_id, day FROM marts.fct_responses
   ) GROUP BY ALL
 ),
+seen AS (
+  SELECT workspace_id, local_day(max(greatest(as_of, last_observed_at)), any_value(time_zone)) AS seen_day
+  FROM marts.fct_conversations LEFT JOIN _workspaces USING (workspace_id) GROUP BY ALL
+),
+ends AS (SELECT workspace_id, max(day) AS last_day FROM facts JOIN seen USING (workspace_id) WHERE day <= seen_day GROUP BY ALL),
 days AS (
-  -- A record's time may be wrong by centuries.
-  SELECT workspace_id, unnest(generate_series(greatest(first_day, DATE '1970-01-01'), least(last_day, DATE '2199-12-31'), INTERVAL 1 DAY))::DATE AS day
-  FROM ranges WHERE first_day IS NOT NULL
+  SELECT workspace_id, unnest(generate_series(min(day), last_day, INTERVAL 1 DAY))::DATE AS day
+  FROM facts JOIN ends USING (workspace_id) WHERE day BETWEEN last_day - INTERVAL 10 YEAR AND last_day GROUP BY workspace_id, last_day
 )
 SELECT
   workspace_id, day, year(day) AS year, quarter(day) AS quarter, month(day) AS month, monthname(day) AS month_name,

@@ -23,7 +23,8 @@
 --   email             VARCHAR      identity  Newest email address that a conversation has, in lower case
 --   phone             VARCHAR      identity  Newest telephone number that a conversation has, as sent
 --   country_code      VARCHAR      none      Newest country that a conversation has
---   language          VARCHAR      none      Newest language that a conversation has
+--   language          VARCHAR      none      Newest language that a conversation has, as in fct_conversations
+--   language_name     VARCHAR      none      Its name in English
 --   first_day         DATE         none      Day of the first conversation, in the workspace's time zone
 --   last_day          DATE         none      Day of the last conversation
 --   first_started_at  TIMESTAMPTZ  none      Start of the first conversation
@@ -44,10 +45,12 @@ WITH known AS (
 SELECT
   workspace_id, agent_id, contact_id, any_value(agent_title) AS agent_title, split_part(contact_id, ':', 1) AS identified_by,
   arg_max(contact_name, seen) AS name, arg_max(contact_email, seen) AS email, arg_max(contact_phone, seen) AS phone,
-  arg_max(country_code, seen) AS country_code, arg_max(language, seen) AS language,
+  coalesce(arg_max(country_code, seen) FILTER (country_code <> 'unknown'), 'unknown') AS country_code,
+  coalesce(arg_max(language, seen) FILTER (language <> 'unknown'), 'unknown') AS language,
+  coalesce(arg_max(language_name, seen) FILTER (language <> 'unknown'), 'unknown') AS language_name,
   min(day) AS first_day, max(day) AS last_day, min(started_at) AS first_started_at, max(last_activity_at) AS last_activity_at,
   count(DISTINCT channel) AS channels, string_agg(DISTINCT channel, ', ' ORDER BY channel) AS channel_names,
   count(*) AS conversations, coalesce(total(messages), 0) AS messages, count(*) FILTER (was_resolved) AS ever_resolved,
   count(*) FILTER (handoffs > 0) AS handed_off, coalesce(fsum(csat_score), 0) AS csat_score_sum, count(csat_score) AS csat_answers,
-  count(*) FILTER (lead_stage IS NOT NULL OR lead_value IS NOT NULL) AS leads
+  count(*) FILTER (lead_stage <> 'unknown' OR lead_value IS NOT NULL) AS leads
 FROM known GROUP BY workspace_id, agent_id, contact_id

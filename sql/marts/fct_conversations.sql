@@ -28,9 +28,10 @@
 --   is_stale                      BOOLEAN      none      It is known to have changed since it was exported
 --   as_of                         TIMESTAMPTZ  none      The row is at least this fresh
 --   last_observed_at              TIMESTAMPTZ  none      When it was last seen, in an export or an event
---   state                         VARCHAR      none      State, e.g. ended_chat
---   end_reason                    VARCHAR      none      Why it ended
---   language                      VARCHAR      none      Language of the contact
+--   state                         VARCHAR      none      State, e.g. ended_chat; `unknown` if none was reported
+--   end_reason                    VARCHAR      none      Why it ended; `unknown` if it has not, or if none was reported
+--   language                      VARCHAR      none      Language of the contact as a BCP 47 code, e.g. en or pt-BR, from a code or name as sent
+--   language_name                 VARCHAR      none      Its name in English
 --   country_code                  VARCHAR      none      Country of the contact
 --   contact_id                    VARCHAR      identity  Contact of the agent, as in dim_contacts; NULL if nothing identifies it
 --   contact_name                  VARCHAR      identity  Name of the contact
@@ -54,16 +55,19 @@
 --   reopens                       BIGINT       none      Known reopenings
 --   handoffs                      BIGINT       none      Handoffs to people
 --   handoffs_accepted             BIGINT       none      Handoffs that a person accepted
---   handoff_wait_seconds          DOUBLE       none      Sum of the waiting times of accepted handoffs
+--   handoff_waits                 BIGINT       none      Accepted handoffs whose waiting time is known
+--   handoff_wait_seconds          DOUBLE       none      Sum of these waiting times
 --   handoff_longest_wait_seconds  DOUBLE       none      Longest of these waiting times
+--   reversed_times                BIGINT       none      Durations of this row, and waits of its handoffs, that would be negative: NULL, and in no sum
 --   people                        BIGINT       none      People involved: assignees, and who accepted or resolved
 --   assignee_id                   VARCHAR      staff     Current assignee
 --   assignee_name                 VARCHAR      staff     Name of the current assignee
 --   resolved_by                   VARCHAR      staff     Who resolved it last
 --   resolved_by_name              VARCHAR      staff     Name of who resolved it last
 --   requested_team_key            VARCHAR      none      Team that was asked for
---   csat_score                    DOUBLE       none      Satisfaction (range not stated)
---   csat_ease                     DOUBLE       none      Ease (range not stated)
+--   rating_from5                  DOUBLE       none      Rating (range not stated); NULL if negative, which is a data issue
+--   csat_score                    DOUBLE       none      Satisfaction in the survey, likewise
+--   csat_ease                     DOUBLE       none      Ease in the survey, likewise
 --   csat_submitted_at             TIMESTAMPTZ  none      When the survey was answered
 --   input_tokens                  BIGINT       none      Input tokens
 --   output_tokens                 BIGINT       none      Output tokens
@@ -74,9 +78,9 @@
 --   speech_cost                   DOUBLE       none      Speech generation (unit not stated)
 --   transcriber_cost              DOUBLE       none      Transcription (unit not stated)
 --   call_cost                     DOUBLE       none      External call (unit not stated)
---   lead_stage                    VARCHAR      none      Stage of the lead
+--   lead_stage                    VARCHAR      none      Stage of the lead; `unknown` if none is stated
 --   lead_value                    DOUBLE       none      Value of the lead, in `lead_currency`
---   lead_currency                 VARCHAR      none      Currency in upper case; NULL if none is stated
+--   lead_currency                 VARCHAR      none      Currency in upper case; `unknown` if none is stated
 --   lead_score                    DOUBLE       none      Score of the lead
 --   lead_temperature              VARCHAR      none      How hot the lead is, e.g. hot
 WITH base AS (
@@ -117,7 +121,8 @@ responses AS (
 transcripts AS (SELECT DISTINCT workspace_id, agent_id, conversation_id FROM turns),
 handoffs AS (
   SELECT workspace_id, agent_id, conversation_id, count(*) AS handoffs, count(accepted_at) AS accepted,
-    sum(seconds_between(requested_at, accepted_at)) AS waited, max(seconds_between(requested_at, accepted_at)) AS longest
+    sum(seconds_between(requested_at, accepted_at)) AS waited, max(seconds_between(requested_at, accepted_at)) AS longest,
+    count(seconds_between(requested_at, accepted_at)) AS waits, count(*) FILTER (is_reversed(requested_at, accepted_at)) AS reversed
   FROM scoped('conversation_handoffs') GROUP BY ALL
 ),
 assignments AS (
@@ -145,14 +150,15 @@ known AS (
 )
 SELECT
   workspace_id, agent_id, conversation_id, d.agent_title,
-  coalesce(nullif(c.channel, ''), 'unknown') AS channel, c.day, c.started_at, c.last_message_ts AS last_activity_at,
+  or_unknown(c.channel) AS channel, c.day, c.started_at, c.last_message_ts AS last_activity_at,
   c.complete AND NOT c.test AND c.day IS NOT NULL AS is_counted, c.test AS is_test, c.complete AS is_complete,
   c._missing_since IS NOT NULL AS is_missing, c._dirty_since IS NOT NULL AS is_stale, c._as_of AS as_of, s.last_observed_at,
-  c.state, c.end_reason, coalesce(c.language, c.lang) AS language, c.country_code,
+  or_unknown(c.state) AS state, or_unknown(c.end_reason) AS end_reason, coalesce(l.code, g.code, 'unknown') AS language,
+  coalesce(l.name, g.name, 'unknown') AS language_name, or_unknown(c.country_code) AS country_code,
   -- Excludes ids that two people may share: a number without a country, or a user's id outside of its channel.
   coalesce('identity:' || nullif(trim(c.contact_identity_id), ''), 'email:' || c.contact_email,
     'phone:' || contact_phone(c.user_phone), 'phone:' || CASE WHEN c.channel IN ('voice', 'telephony', 'ext') THEN contact_phone(c.user_id) END,
-    'user:' || coalesce(nullif(c.channel, ''), 'unknown') || ':' || nullif(trim(c.user_id), '')) AS contact_id,
+    'user:' || or_unknown(c.channel) || ':' || nullif(trim(c.user_id), '')) AS contact_id,
   nullif(trim(c.user_name), '') AS contact_name, c.contact_email, nullif(trim(c.user_phone), '') AS contact_phone,
   c.messages_num AS messages, c.sessions_num AS sessions,
   t.conversation_id IS NOT NULL AS has_transcript,
@@ -170,16 +176,20 @@ SELECT
   c.reopened_at IS NOT NULL OR c.seen_reopens > 0 AS was_reopened,
   greatest(c.seen_reopens, (c.reopened_at IS NOT NULL)::BIGINT) AS reopens,
   coalesce(h.handoffs, 0) AS handoffs, coalesce(h.accepted, 0) AS handoffs_accepted,
-  h.waited AS handoff_wait_seconds, h.longest AS handoff_longest_wait_seconds,
+  coalesce(h.waits, 0) AS handoff_waits, h.waited AS handoff_wait_seconds, h.longest AS handoff_longest_wait_seconds,
+  coalesce(h.reversed, 0) + is_reversed(q.asked_at, q.answered_at)::BIGINT + is_reversed(q.asked_at, q.answered_by_person_at)::BIGINT
+    + is_reversed(c.started_at, c.assigned_at)::BIGINT + is_reversed(c.started_at, first_resolved_at)::BIGINT
+    + is_reversed(c.started_at, c.latest_resolved_at)::BIGINT AS reversed_times,
   coalesce(i.people, 0) AS people,
   c.assignee_id, p.name AS assignee_name,
   c.resolved_by, rp.name AS resolved_by_name, c.requested_team_key,
-  c.csat_satisfaction10 AS csat_score, c.csat_ease10 AS csat_ease, c.csat_submitted_at,
+  rating(c.rating_from5) AS rating_from5, rating(c.csat_satisfaction10) AS csat_score, rating(c.csat_ease10) AS csat_ease, c.csat_submitted_at,
   c.token_usage_cumulative_input_tokens AS input_tokens, c.token_usage_cumulative_output_tokens AS output_tokens,
   c.token_usage_cumulative_total_tokens AS tokens, c.token_usage_cumulative_usd AS tokens_usd,
   c.detailed_cost_total_credits_consumed AS credits, c.detailed_cost_llm_cost AS llm_cost, c.detailed_cost_speech_gen_cost AS speech_cost,
   c.detailed_cost_transcriber_cost AS transcriber_cost, c.ext_cost AS call_cost,
-  nullif(c.stage, '') AS lead_stage, c.value AS lead_value, nullif(upper(trim(c.currency)), '') AS lead_currency, c.lead_score, c.hot_label AS lead_temperature
+  or_unknown(c.stage) AS lead_stage, c.value AS lead_value, or_unknown(upper(c.currency)) AS lead_currency, c.lead_score,
+  or_unknown(c.hot_label) AS lead_temperature
 FROM known c
 LEFT JOIN responses q USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN observations s USING (workspace_id, agent_id, conversation_id)
@@ -187,5 +197,7 @@ LEFT JOIN transcripts t USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN handoffs h USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN involved i USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN marts.dim_agents d USING (workspace_id, agent_id)
+LEFT JOIN known_languages l ON l.text = c.language
+LEFT JOIN known_languages g ON g.text = c.lang
 LEFT JOIN marts.dim_people p ON p.workspace_id = c.workspace_id AND p.user_id = c.assignee_id
 LEFT JOIN marts.dim_people rp ON rp.workspace_id = c.workspace_id AND rp.user_id = c.resolved_by

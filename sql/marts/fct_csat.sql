@@ -22,11 +22,11 @@
 --   conversation_day  DATE         none     Day of the conversation
 --   is_counted        BOOLEAN      none     The conversation counts in aggregates
 --   submitted_at      TIMESTAMPTZ  none     When the survey was answered
---   csat_score        DOUBLE       none     Satisfaction (range not stated)
---   csat_ease         DOUBLE       none     Ease (range not stated)
+--   csat_score        DOUBLE       none     Satisfaction (range not stated); NULL if negative, which is a data issue
+--   csat_ease         DOUBLE       none     Ease, likewise
 --   has_comment       BOOLEAN      none     The contact left a comment
 --   comment           VARCHAR      content  The comment
---   survey_channel    VARCHAR      none     Channel of the survey
+--   survey_channel    VARCHAR      none     Channel of the survey; `unknown` if none is stated
 --   survey_version    DOUBLE       none     Version of the survey
 --   was_handed_off    BOOLEAN      none     The conversation had a handoff to people
 --   assignee_id       VARCHAR      staff    Current assignee of the conversation
@@ -40,12 +40,12 @@ WITH answered AS (
 ),
 handed_off AS (SELECT DISTINCT workspace_id, agent_id, conversation_id FROM scoped('conversation_handoffs'))
 SELECT
-  workspace_id, agent_id, conversation_id, d.agent_title, coalesce(nullif(c.channel, ''), 'unknown') AS channel,
+  workspace_id, agent_id, conversation_id, d.agent_title, or_unknown(c.channel) AS channel,
   coalesce(local_day(c.csat_submitted_at, w.time_zone), c.day) AS day, c.day AS conversation_day,
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
-  c.csat_submitted_at AS submitted_at, c.csat_satisfaction10 AS csat_score, c.csat_ease10 AS csat_ease,
+  c.csat_submitted_at AS submitted_at, rating(c.csat_satisfaction10) AS csat_score, rating(c.csat_ease10) AS csat_ease,
   coalesce(c.csat_comment <> '', false) AS has_comment, nullif(c.csat_comment, '') AS comment,
-  c.csat_channel AS survey_channel, c.csat_survey_version AS survey_version,
+  or_unknown(c.csat_channel) AS survey_channel, c.csat_survey_version AS survey_version,
   h.conversation_id IS NOT NULL AS was_handed_off,
   c.assignee AS assignee_id, p.name AS assignee_name, c.resolved_by, rp.name AS resolved_by_name
 FROM answered c

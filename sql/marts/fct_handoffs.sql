@@ -31,8 +31,9 @@
 --   accepted_at           TIMESTAMPTZ  none   When somebody accepted it
 --   completed_at          TIMESTAMPTZ  none   When it ended
 --   is_accepted           BOOLEAN      none   Somebody accepted it
---   wait_seconds          DOUBLE       none   From the request to the acceptance
---   handling_seconds      DOUBLE       none   From the acceptance to the end
+--   wait_seconds          DOUBLE       none   From the request to the acceptance; NULL if a time is missing or the times are in the wrong order
+--   handling_seconds      DOUBLE       none   From the acceptance to the end, likewise
+--   is_reversed           BOOLEAN      none   It was accepted before the request, or ended before the acceptance, as the vendor reports it
 --   accepted_by           VARCHAR      staff  Who accepted it
 --   accepted_by_name      VARCHAR      staff  Name of who accepted it
 --   organization_id       VARCHAR      none   Organization that it went to
@@ -79,12 +80,13 @@ handoff_teams AS (
 )
 SELECT
   h.workspace_id, h.agent_id, h.conversation_id, h.position, d.agent_title,
-  coalesce(nullif(c.channel, ''), 'unknown') AS channel,
+  or_unknown(c.channel) AS channel,
   coalesce(local_day(h.requested_at, w.time_zone), c.day) AS day,
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
   h.requested_at, h.accepted_at, h.completed_at, h.accepted_at IS NOT NULL AS is_accepted,
   seconds_between(h.requested_at, h.accepted_at) AS wait_seconds,
   seconds_between(h.accepted_at, h.completed_at) AS handling_seconds,
+  is_reversed(h.requested_at, h.accepted_at) OR is_reversed(h.accepted_at, h.completed_at) AS is_reversed,
   nullif(h.accepted_by, '') AS accepted_by, p.name AS accepted_by_name,
   h.organization_id, coalesce(nullif(o.name, ''), h.organization_id) AS organization_name,
   h.requested_key AS requested_team_key, b.team_id AS requested_team_id, coalesce(rt.team_label, h.requested_key) AS requested_team_label,

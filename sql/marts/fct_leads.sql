@@ -19,7 +19,7 @@
 --   channel            VARCHAR      none     Channel of the conversation; `unknown` if none was reported
 --   day                DATE         none     Day on which the conversation began, in the workspace's time zone
 --   is_counted         BOOLEAN      none     The conversation counts in aggregates
---   lead_stage         VARCHAR      none     Stage; NULL if only a value is known
+--   lead_stage         VARCHAR      none     Stage; `unknown` if only a value is known
 --   lead_value         DOUBLE       none     Value, in `lead_currency`
 --   lead_currency      VARCHAR      none     Currency in upper case; `unknown` if none is stated
 --   lead_score         DOUBLE       none     Score
@@ -32,14 +32,14 @@
 --   assignee_id        VARCHAR      staff    Current assignee of the conversation
 --   assignee_name      VARCHAR      staff    Name of the assignee
 WITH known AS (
-  SELECT *, nullif(stage, '') AS lead_stage, coalesce(nullif(chat_assigned_to, ''), nullif(assigned_to_user_id, '')) AS assignee
-  FROM scoped('conversations') WHERE stage <> '' OR value IS NOT NULL
+  SELECT *, or_unknown(stage) AS lead_stage, coalesce(nullif(chat_assigned_to, ''), nullif(assigned_to_user_id, '')) AS assignee
+  FROM scoped('conversations') WHERE lead_stage <> 'unknown' OR value IS NOT NULL
 )
 SELECT
-  workspace_id, agent_id, conversation_id, d.agent_title, coalesce(nullif(c.channel, ''), 'unknown') AS channel, c.day,
+  workspace_id, agent_id, conversation_id, d.agent_title, or_unknown(c.channel) AS channel, c.day,
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
-  c.lead_stage, c.value AS lead_value, coalesce(nullif(upper(trim(c.currency)), ''), 'unknown') AS lead_currency,
-  c.lead_score, c.hot_score, c.hot_label AS lead_temperature, c.source AS lead_source, c.lost_reason, c.expected_close_at,
+  c.lead_stage, c.value AS lead_value, or_unknown(upper(c.currency)) AS lead_currency,
+  c.lead_score, c.hot_score, or_unknown(c.hot_label) AS lead_temperature, or_unknown(c.source) AS lead_source, c.lost_reason, c.expected_close_at,
   c.last_message_ts AS last_activity_at, c.assignee AS assignee_id, p.name AS assignee_name
 FROM known c
 LEFT JOIN marts.dim_agents d USING (workspace_id, agent_id)

@@ -8,12 +8,13 @@
 -- Shared: responder_name
 -- Use: reply times in calendar and business time, and which service levels (SLA) were met. A wait for a response begins with the first message of the
 -- contact that nobody has answered yet, and ends with the next message of the agent or a person; transcripts are known where an event has reported the
--- turns. `handoff` is the wait from the request of a person to the acceptance. `resolution`, from the start of the conversation, has rows where a target
+-- turns. Time outside of business hours never counts: a target that is used up at closing lasts until the next opening, so `is_met` says whether the measured
+-- wait (`sla_hours` says which) is at most `sla_seconds`. `handoff` is the wait from the request of a person to the acceptance. `resolution`, from the start of the conversation, has rows where a target
 -- for it is configured. Whether a wait that has not ended is late depends on the time: compare `deadline_at`, in UTC, with that of your query.
 -- Example:
 -- SELECT sla_name, metric, count(*) AS waits, count(*) FILTER (is_met) AS met,
 --   count(*) FILTER (NOT is_met OR (is_open AND deadline_at < now())) AS breached,
---   count(*) FILTER (NOT is_open AND ended_at IS NULL) AS unjudged,
+--   count(*) FILTER (NOT is_open AND is_met IS NULL) AS unjudged,
 --   quantile_cont(CASE sla_hours WHEN 'business' THEN wait_business_seconds ELSE wait_seconds END, 0.9) AS p90_seconds
 -- FROM marts.fct_responses WHERE is_counted AND sla_name IS NOT NULL GROUP BY ALL ORDER BY ALL;
 -- Columns:
@@ -30,17 +31,18 @@
 --   responded_at           TIMESTAMPTZ  none   When the response, acceptance or resolution came
 --   ended_at               TIMESTAMPTZ  none   When the wait ended: then, or without a response when the conversation was resolved
 --   is_answered            BOOLEAN      none   There was a response, acceptance or resolution
---   is_open                BOOLEAN      none   There was none, and the conversation is neither resolved nor ended: the contact still waits
---   responder              VARCHAR      none   Who responded: agent or person
+--   is_open                BOOLEAN      none   There was none, and neither the handoff nor the conversation has ended: the contact still waits
+--   responder              VARCHAR      none   Who responded: agent or person; `unknown` if nobody did
 --   responder_id           VARCHAR      staff  That person, where known
 --   responder_name         VARCHAR      staff  Name of that person
---   wait_seconds           DOUBLE       none   From the begin of the wait to the response
+--   wait_seconds           DOUBLE       none   From the start of the wait to the response; NULL if the response is before it
 --   wait_business_seconds  DOUBLE       none   Part within business hours; all of it if none are configured
+--   is_reversed            BOOLEAN      none   The response is before the start of the wait, as the vendor reports it
 --   sla_name               VARCHAR      none   The service level that applied; NULL for none
 --   sla_seconds            BIGINT       none   Its target
---   sla_hours              VARCHAR      none   business or calendar: which time counts for the target
---   deadline_at            TIMESTAMPTZ  none   Until when the wait had to end
---   is_met                 BOOLEAN      none   It ended by then; NULL while it is open, without a target, and where nobody knows when it ended (`ended_at` is NULL)
+--   sla_hours              VARCHAR      none   business or calendar: which time counts for the target; `unknown` without a target
+--   deadline_at            TIMESTAMPTZ  none   Until when the wait had to end; the next opening if the target is used up at closing
+--   is_met                 BOOLEAN      none   It ended by then; NULL while it is open, without a target, where nobody knows when it ended (`ended_at` is NULL), and of reversed times
 WITH accepted AS (
   -- The last one of several handoffs that were accepted at the same time.
   SELECT workspace_id, agent_id, conversation_id, accepted_at, arg_max(accepted_by, position) AS accepted_by
@@ -66,23 +68,23 @@ replies AS (
 ),
 waits AS (
   SELECT r.workspace_id, r.agent_id, r.conversation_id, CASE WHEN r.position = 1 THEN 'first_response' ELSE 'next_response' END AS metric, r.position,
-    r.started_at, r.reply.sent_at AS responded_at, r.reply IS NOT NULL AS is_answered, r.reply.sender AS responder,
+    r.started_at, r.reply.sent_at AS responded_at, r.reply IS NOT NULL AS is_answered, false AS is_given_up, r.reply.sender AS responder,
     CASE WHEN r.reply.sender = 'person' THEN coalesce(r.reply.own_id, h.accepted_by) END AS responder_id
   FROM replies r ASOF LEFT JOIN accepted h ON h.workspace_id = r.workspace_id AND h.agent_id = r.agent_id AND h.conversation_id = r.conversation_id
     AND h.accepted_at <= r.reply.sent_at
   UNION ALL
   SELECT workspace_id, agent_id, conversation_id, 'handoff', position, requested_at, accepted_at, accepted_at IS NOT NULL,
-    CASE WHEN accepted_at IS NOT NULL THEN 'person' END, nullif(accepted_by, '')
+    accepted_at IS NULL AND completed_at IS NOT NULL, CASE WHEN accepted_at IS NOT NULL THEN 'person' END, nullif(accepted_by, '')
   FROM scoped('conversation_handoffs')
   UNION ALL
   SELECT workspace_id, agent_id, conversation_id, 'resolution', 1, coalesce(first_message_ts, ts), CASE WHEN is_resolved IS DISTINCT FROM false THEN resolved_at END,
-    coalesce(is_resolved, resolved_at IS NOT NULL), NULL, nullif(resolved_by, '')
+    coalesce(is_resolved, resolved_at IS NOT NULL), false, NULL, nullif(resolved_by, '')
   FROM scoped('conversations') SEMI JOIN (SELECT workspace_id FROM _sla_targets WHERE metric = 'resolution') USING (workspace_id)
 ),
 known AS (
-  SELECT w.*, coalesce(nullif(c.channel, ''), 'unknown') AS channel, c.day AS conversation_day,
+  SELECT w.*, or_unknown(c.channel) AS channel, c.day AS conversation_day,
     coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
-    NOT w.is_answered AND NOT coalesce(c.is_resolved, c.resolved_at IS NOT NULL) AND NOT coalesce(starts_with(c.state, 'ended'), false) AS is_open,
+    NOT w.is_answered AND NOT w.is_given_up AND NOT coalesce(c.is_resolved, c.resolved_at IS NOT NULL) AND NOT coalesce(starts_with(c.state, 'ended'), false) AS is_open,
     coalesce(w.responded_at, CASE WHEN NOT w.is_answered AND c.is_resolved IS DISTINCT FROM false AND c.resolved_at >= w.started_at THEN c.resolved_at END) AS ended_at
   FROM waits w JOIN scoped('conversations') c USING (workspace_id, agent_id, conversation_id)
 ),
@@ -115,17 +117,17 @@ limited AS (
       WHEN epoch_us(d.opens_at) + m.due - d.seconds_before * 1000000 <= epoch_us(d.closes_at)
         THEN make_timestamptz(epoch_us(d.opens_at) + m.due - d.seconds_before * 1000000)
     END AS deadline_at
-  FROM measured m ASOF LEFT JOIN _business_hours d ON d.workspace_id = m.workspace_id AND d.seconds_before * 1000000 < m.due
+  FROM measured m ASOF LEFT JOIN _business_hours d ON d.workspace_id = m.workspace_id AND d.seconds_before * 1000000 <= m.due
 )
 SELECT
   l.workspace_id, l.agent_id, l.conversation_id, l.metric, l.position, a.agent_title, l.channel,
   coalesce(local_day(l.started_at, w.time_zone), l.conversation_day) AS day, l.is_counted,
-  l.started_at, l.responded_at, l.ended_at, l.is_answered, l.is_open, l.responder, l.responder_id, p.name AS responder_name,
+  l.started_at, l.responded_at, l.ended_at, l.is_answered, l.is_open, or_unknown(l.responder) AS responder, l.responder_id, p.name AS responder_name,
   seconds_between(l.started_at, l.responded_at) AS wait_seconds,
-  CASE WHEN NOT l.has_hours THEN seconds_between(l.started_at, l.responded_at) WHEN l.business_wait IS NOT NULL THEN greatest(l.business_wait, 0) / 1e6 END
-    AS wait_business_seconds,
-  sla.name AS sla_name, sla.seconds AS sla_seconds, CASE WHEN sla IS NOT NULL THEN CASE WHEN l.is_business THEN 'business' ELSE 'calendar' END END AS sla_hours,
-  l.deadline_at, l.ended_at <= l.deadline_at AS is_met
+  CASE WHEN NOT l.has_hours THEN wait_seconds WHEN wait_seconds IS NOT NULL THEN l.business_wait / 1e6 END AS wait_business_seconds,
+  is_reversed(l.started_at, l.responded_at) AS is_reversed,
+  sla.name AS sla_name, sla.seconds AS sla_seconds, CASE WHEN sla IS NULL THEN 'unknown' WHEN l.is_business THEN 'business' ELSE 'calendar' END AS sla_hours,
+  l.deadline_at, CASE WHEN NOT is_reversed THEN l.ended_at <= l.deadline_at END AS is_met
 FROM limited l
 LEFT JOIN _workspaces w ON w.workspace_id = l.workspace_id
 LEFT JOIN marts.dim_agents a ON a.workspace_id = l.workspace_id AND a.agent_id = l.agent_id

@@ -20,8 +20,8 @@
 --   day               DATE         none  Day on which the span began, in the workspace's time zone
 --   is_counted        BOOLEAN      none  The conversation counts in aggregates
 --   state             VARCHAR      none  State; `unknown` where the observation has none
---   previous_state    VARCHAR      none  State of the span before; NULL for the first
---   next_state        VARCHAR      none  State of the span after; NULL if the span is open
+--   previous_state    VARCHAR      none  State of the span before; `unknown` for the first
+--   next_state        VARCHAR      none  State of the span after; `unknown` if the span is open
 --   began_at          TIMESTAMPTZ  none  Last change of the record, as the first observation of the state reports it
 --   ended_at          TIMESTAMPTZ  none  The same of the next state; NULL if the span is open
 --   is_open           BOOLEAN      none  Its end is not known
@@ -45,14 +45,14 @@ spans AS (
   FROM numbered GROUP BY workspace_id, agent_id, conversation_id, position
 ),
 neighbours AS (
-  SELECT *, lag(coalesce(state, 'unknown')) OVER spans AS previous_state, lead(coalesce(state, 'unknown')) OVER spans AS next_state, lead(began_at) OVER spans AS ended_at
+  SELECT *, lag(or_unknown(state)) OVER spans AS previous_state, lead(or_unknown(state)) OVER spans AS next_state, lead(began_at) OVER spans AS ended_at
   FROM spans WINDOW spans AS (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY position)
 )
 SELECT
-  s.workspace_id, s.agent_id, s.conversation_id, s.position, d.agent_title, coalesce(nullif(c.channel, ''), 'unknown') AS channel,
+  s.workspace_id, s.agent_id, s.conversation_id, s.position, d.agent_title, or_unknown(c.channel) AS channel,
   local_day(s.began_at, w.time_zone) AS day,
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
-  coalesce(s.state, 'unknown') AS state, s.previous_state, s.next_state, s.began_at, s.ended_at, s.ended_at IS NULL AS is_open,
+  or_unknown(s.state) AS state, or_unknown(s.previous_state) AS previous_state, or_unknown(s.next_state) AS next_state, s.began_at, s.ended_at, s.ended_at IS NULL AS is_open,
   seconds_between(s.began_at, s.ended_at) AS seconds, seconds_between(s.began_at, coalesce(s.ended_at, s.last_seen_at)) AS observed_seconds,
   s.observations
 FROM neighbours s

@@ -23,14 +23,14 @@
 --   day                     DATE         none     Day of the message in the workspace's time zone, else of the conversation
 --   is_counted              BOOLEAN      none     The conversation counts in aggregates
 --   written_at              TIMESTAMPTZ  none     When it was written
---   sender                  VARCHAR      none     Who wrote it: contact, agent or person; NULL for another role
+--   sender                  VARCHAR      none     Who wrote it: contact, agent or person; `unknown` for another role
 --   role                    VARCHAR      none     The role as the vendor names it
 --   sender_id               VARCHAR      staff    The person who wrote it: as the message says, else who had accepted the newest handoff
 --   sender_name             VARCHAR      staff    Name of that person
 --   text                    VARCHAR      content  What was said
 --   characters              BIGINT       none     Length of the text
---   previous_sender         VARCHAR      none     Sender of the message before it; NULL for the first
---   seconds_since_previous  DOUBLE       none     Since the message before it; NULL where a time is unknown
+--   previous_sender         VARCHAR      none     Sender of the message before it; `unknown` for the first
+--   seconds_since_previous  DOUBLE       none     Since the message before it; NULL where a time is unknown or earlier
 --   turn_id                 VARCHAR      none     Id of the turn
 --   session_id              VARCHAR      none     Session of the turn
 WITH accepted AS (
@@ -53,11 +53,11 @@ sent AS (
 SELECT
   s.workspace_id, s.agent_id, s.conversation_id, s.position,
   md5(concat_ws(chr(31), s.workspace_id, s.agent_id, s.conversation_id, s.position)) AS turn_key,
-  d.agent_title, coalesce(nullif(c.channel, ''), 'unknown') AS channel,
+  d.agent_title, or_unknown(c.channel) AS channel,
   coalesce(local_day(s.written_at, w.time_zone), c.day) AS day,
   coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
-  s.written_at, s.sender, s.role, s.sender_id, p.name AS sender_name, s.text, length(s.text) AS characters,
-  s.previous_sender, seconds_between(s.previous_at, s.written_at) AS seconds_since_previous, s.turn_id, s.session_id
+  s.written_at, or_unknown(s.sender) AS sender, or_unknown(s.role) AS role, s.sender_id, p.name AS sender_name, s.text, length(s.text) AS characters,
+  or_unknown(s.previous_sender) AS previous_sender, seconds_between(s.previous_at, s.written_at) AS seconds_since_previous, s.turn_id, s.session_id
 FROM sent s
 JOIN scoped('conversations') c USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN _workspaces w ON w.workspace_id = s.workspace_id

@@ -22,8 +22,9 @@
 --   position_sum         BIGINT   none  Sum of the step's first places in their lists of steps, from 1
 --   seconds_to_step_sum  DOUBLE   none  Sum of the times from their starts to the step
 --   timed                BIGINT   none  Conversations with such a time
+--   reversed             BIGINT   none  Conversations that reached the step before their start, as the vendor reports it: in no sum of times
 WITH counted AS (
-  SELECT _record, workspace_id, agent_id, coalesce(nullif(channel, ''), 'unknown') AS channel, day, coalesce(first_message_ts, ts) AS started_at
+  SELECT _record, workspace_id, agent_id, or_unknown(channel) AS channel, day, coalesce(first_message_ts, ts) AS started_at
   FROM in_groups('conversations') WHERE coalesce(_complete, false) AND NOT coalesce(is_test, false) AND day IS NOT NULL
 ),
 reached AS (
@@ -33,7 +34,8 @@ SELECT
   c.workspace_id, c.agent_id, c.channel, r.step, c.day, any_value(d.agent_title) AS agent_title, count(*) AS conversations,
   sum(r.position)::BIGINT AS position_sum,
   coalesce(fsum(seconds_between(c.started_at, r.matched_at)), 0) AS seconds_to_step_sum,
-  count(seconds_between(c.started_at, r.matched_at)) AS timed
+  count(seconds_between(c.started_at, r.matched_at)) AS timed,
+  count(*) FILTER (is_reversed(c.started_at, r.matched_at)) AS reversed
 FROM counted c JOIN reached r USING (_record)
 LEFT JOIN marts.dim_agents d ON d.workspace_id = c.workspace_id AND d.agent_id = c.agent_id
 GROUP BY ALL

@@ -23,7 +23,7 @@
 --   scored          BIGINT   none  Leads with a score
 --   lead_score_sum  DOUBLE   none  Sum of these scores
 SELECT
-  workspace_id, agent_id, channel, coalesce(lead_stage, 'unknown') AS lead_stage, lead_currency, day, any_value(agent_title) AS agent_title,
+  workspace_id, agent_id, channel, lead_stage, lead_currency, day, any_value(agent_title) AS agent_title,
   count(*) AS leads, count(lead_value) AS valued, coalesce(fsum(lead_value), 0) AS lead_value_sum,
   count(lead_score) AS scored, coalesce(fsum(lead_score), 0) AS lead_score_sum
-FROM in_groups('marts.fct_leads') WHERE is_counted GROUP BY workspace_id, agent_id, channel, coalesce(lead_stage, 'unknown'), lead_currency, day
+FROM in_groups('marts.fct_leads') WHERE is_counted GROUP BY workspace_id, agent_id, channel, lead_stage, lead_currency, day

@@ -25,8 +25,8 @@
 --   csat_score_sum  DOUBLE   none  Sum of their satisfaction scores
 --   csat_answers    BIGINT   none  Those with a score
 WITH counted AS (
-  SELECT _record, workspace_id, agent_id, coalesce(nullif(channel, ''), 'unknown') AS channel, day,
-    coalesce(is_resolved, resolved_at IS NOT NULL) AS is_resolved, csat_satisfaction10 AS csat
+  SELECT _record, workspace_id, agent_id, or_unknown(channel) AS channel, day,
+    coalesce(is_resolved, resolved_at IS NOT NULL) AS is_resolved, rating(csat_satisfaction10) AS csat
   FROM in_groups('conversations') WHERE coalesce(_complete, false) AND NOT coalesce(is_test, false) AND day IS NOT NULL
 ),
 tagged AS (

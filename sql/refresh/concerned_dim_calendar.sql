@@ -1,4 +1,5 @@
--- Returns a row if the replaced facts had a workspace's first or last day and the new ones lack it, or if the new ones lie outside of these days.
+-- Returns a row if the replaced facts had a workspace's first or last day and the new ones lack it, or if the new ones lie outside of these days
+-- or were seen after them: a day that was in the future is none any more.
 WITH known AS (SELECT workspace_id, min(day) AS first_day, max(day) AS last_day FROM marts.dim_calendar GROUP BY ALL),
 stale AS (
   SELECT workspace_id, min(day) AS first_day, max(day) AS last_day FROM (
@@ -15,6 +16,7 @@ stale AS (
 fresh AS (
   SELECT workspace_id, min(day) AS first_day, max(day) AS last_day FROM (
     SELECT workspace_id, day FROM fresh_fct_conversations
+    UNION ALL SELECT workspace_id, local_day(greatest(as_of, last_observed_at), time_zone) FROM fresh_fct_conversations LEFT JOIN _workspaces USING (workspace_id)
     UNION ALL SELECT workspace_id, day FROM fresh_fct_spend
     UNION ALL SELECT workspace_id, day FROM fresh_fct_handoffs
     UNION ALL SELECT workspace_id, day FROM fresh_fct_csat

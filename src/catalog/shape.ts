@@ -36,6 +36,8 @@ export interface Scalar extends Described {
   /** Column of a `moment`'s parsed twin. */
   twin?: string
   unit?: string
+  /** Set for a rating: a negative one is a data issue. */
+  isRating?: true
   /** Set for a channel or a list of channels, stored in one spelling: in lower case, or in the case as sent. */
   channel?: Casing
   /** Set if the field fills only its child table and has no column. */
@@ -131,6 +133,8 @@ export interface Computed {
 export interface PageOfRecord {
   /** Key of the list in the body that contains the record. */
   list: string
+  /** When the vendor sent the record, if its times are compared with that. */
+  atMs?: number
   /** Ids of this page's records that the listing's second list contains, on any page; undefined if unknown. */
   starredIds?: ReadonlySet<string>
 }
@@ -164,6 +168,7 @@ interface Options {
   pii?: PiiClass
   column?: string
   unit?: string
+  isRating?: true
   channel?: Casing
 }
 

@@ -62,7 +62,7 @@ Examples:
   $ convohouse query "FROM marts.conversations_daily"
   $ convohouse query "SELECT channel, count(*) AS n FROM conversations GROUP BY ALL ORDER BY n DESC"
   $ convohouse query "FROM conversations" -o conversations.parquet
-  $ convohouse query "FROM conversations_by_day" -o days.arrow
+  $ convohouse query "FROM marts.conversations_daily" -o days.arrow
   $ convohouse query --file report.sql --format csv > report.csv
   $ echo "SELECT 42 AS answer" | convohouse query --format json
 

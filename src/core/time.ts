@@ -111,8 +111,6 @@ export function momentIn(text: string): number | null {
   return Date.parse(day) + (hour * 60 + minute - ahead) * MINUTE + second * SECOND
 }
 
-export const isMoment = (text: string): boolean => momentIn(text) !== null
-
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}.*))?$/
 
 /** False for the 30th of February, which `Date.parse` reads as the 2nd of March. */

@@ -91,9 +91,18 @@ const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS
 const TOTAL = `CREATE OR REPLACE TEMP MACRO total(x) AS
   CASE WHEN sum(x) IS NOT NULL THEN greatest(least(sum(x), 9223372036854775807), -9223372036854775808)::BIGINT END`
 
-/** NULL if a time is missing, unlike `greatest(…, 0)`; 0 if the second time comes first. */
+/** NULL if a time is missing, or if the second one comes first: as 0 it would lower an average. */
 const SECONDS_BETWEEN = `CREATE OR REPLACE TEMP MACRO seconds_between(a, b) AS
-  CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(epoch_us(b) - epoch_us(a), 0) / 1e6 END`
+  CASE WHEN b >= a THEN (epoch_us(b) - epoch_us(a)) / 1e6 END`
+
+/** True if both times are known, and the second one comes first. */
+const IS_REVERSED = 'CREATE OR REPLACE TEMP MACRO is_reversed(a, b) AS coalesce(b < a, false)'
+
+/** A dimension of a mart: `unknown` if the record does not say. */
+const OR_UNKNOWN = `CREATE OR REPLACE TEMP MACRO or_unknown(x) AS coalesce(nullif(trim(x), ''), 'unknown')`
+
+/** A rating; NULL for a negative one, which is a data issue. The vendor states no range. */
+const RATING = 'CREATE OR REPLACE TEMP MACRO rating(x) AS CASE WHEN x >= 0 AND isfinite(x) THEN x END'
 
 /** The day of a time in a time zone (an IANA name; NULL means UTC). */
 const LOCAL_DAY = `CREATE OR REPLACE TEMP MACRO local_day(x, zone) AS (x AT TIME ZONE coalesce(zone, 'UTC'))::DATE`
@@ -131,6 +140,9 @@ export const MACROS = [
   LAID_OVER,
   TOTAL,
   SECONDS_BETWEEN,
+  IS_REVERSED,
+  OR_UNKNOWN,
+  RATING,
   LOCAL_DAY,
   CONTACT_EMAIL,
   CONTACT_PHONE,

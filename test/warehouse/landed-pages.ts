@@ -112,7 +112,7 @@ export async function landConversations(landing: Landing, page: ConversationPage
   const body = bytesOf(page.body ?? JSON.stringify({ success: true, data: page.records }))
   const parsed = JSON.parse(new TextDecoder().decode(body)) as { data: unknown[] }
   const { data } = parsed
-  const notes = inspectConversations(data)
+  const notes = inspectConversations(data, page.sentAtMs ?? SENT_AT_MS)
   if (isTooDeepAround(parsed, 'data')) notes.awkward.push(TOO_DEEP_AROUND)
   const window = page.window ?? freshWindow()
   const facts = factsOf(page, window, data.length)

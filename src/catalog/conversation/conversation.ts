@@ -25,6 +25,7 @@ const tokens = { unit: 'tokens' }
 const usd = { unit: 'USD' }
 const credits = { unit: 'credits' }
 const unstated = { unit: 'unit not stated' }
+const rating = { unit: 'range not stated', isRating: true } as const
 
 const contactAndLead = {
   userEmail: text('Email address of the contact', identity),
@@ -93,7 +94,7 @@ const countersAndTimes = {
   firstMessageTS: time('First message'),
   lastMessageTS: time('Last message'),
   lastModified: time('Last change of the record'),
-  ratingFrom5: number('Rating', { unit: 'range not stated' }),
+  ratingFrom5: number('Rating', rating),
   averageLatency: number('Average latency', unstated),
   lastViewed: time('When it was last looked at'),
   delegatedAt: time('When it was delegated'),
@@ -171,8 +172,8 @@ const nested = {
     llmCost: number('Language model', unstated),
   }),
   csat: group('Answer to the satisfaction survey', {
-    satisfaction10: number('Satisfaction', { unit: 'range not stated' }),
-    ease10: number('Ease', { unit: 'range not stated' }),
+    satisfaction10: number('Satisfaction', rating),
+    ease10: number('Ease', rating),
     comment: text('Comment', content),
     channel: text('Channel of the survey', { channel: 'as-sent' }),
     submittedAt: time('When it was answered'),

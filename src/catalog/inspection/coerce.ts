@@ -24,7 +24,7 @@ export interface CoercedRecord {
 }
 
 type Json = Record<string, unknown>
-type Findings = Pick<CoercedRecord, 'issues' | 'drift'>
+type Findings = Pick<CoercedRecord, 'issues' | 'drift'> & { atMs?: number | undefined }
 
 /** Applies lossless casts that DuckDB does not make by itself. */
 function cast(field: Field, value: unknown): unknown {
@@ -57,7 +57,7 @@ function coerceField(field: Field, value: unknown, path: string, found: Findings
     return { kept: null, spare: value }
   }
   if (value !== null && field.kind === 'scalar' && mayHoldUnread(field))
-    found.issues.push(...unreadValues(field, value, path))
+    found.issues.push(...unreadValues(field, value, path, found.atMs))
   if (value === null || value === undefined || field.kind === 'scalar' || field.kind === 'texts')
     return { kept: value, spare: undefined }
   if (field.kind === 'group') return coerceObject(field.fields, value as Json, `${path}.`, found)
@@ -117,8 +117,8 @@ export function coerceRecord(
   page: PageOfRecord = { list: '' },
 ): CoercedRecord | null {
   if (!isObject(element) || !hasId(type, element)) return null
-  const found: Findings = { issues: [], drift: [] }
+  const found: Findings = { issues: [], drift: [], atMs: page.atMs }
   const record = coerceElement(sentFields(type), element, '', found)
   record[type.id.key] = coerceId(record[type.id.key])
-  return { record: { ...record, ...type.computed?.from(element, page) }, ...found }
+  return { record: { ...record, ...type.computed?.from(element, page) }, issues: found.issues, drift: found.drift }
 }

@@ -69,7 +69,10 @@ export function fits(field: Field, value: unknown): boolean {
   }
 }
 
-type Walk = (object: Record<string, unknown>, notes: PageNotes) => void
+/** Notes while a page is inspected, and when the vendor sent it. */
+type Noted = PageNotes & { atMs?: number | undefined }
+
+type Walk = (object: Record<string, unknown>, notes: Noted) => void
 
 export const declaredAs = (field: Field): string =>
   field.kind === 'scalar' ? field.type : field.kind === 'group' ? 'object' : `array of ${field.kind}`
@@ -118,19 +121,19 @@ const clashes = (paths: readonly string[], path: string): boolean => {
 }
 
 /** Compiles the check of one field, which is called only with values that are neither null nor missing. */
-function compileField(field: Field, path: string): (value: unknown, notes: PageNotes) => void {
+function compileField(field: Field, path: string): (value: unknown, notes: Noted) => void {
   if (field.kind === 'scalar') {
     const { type } = field
     const mayBeUnread = mayHoldUnread(field)
     if (type === 'any' || type === 'loose') {
       return (value, notes) => {
         if (isTooDeep(value)) noteAwkward(notes, path)
-        if (mayBeUnread) for (const unread of unreadValues(field, value, path)) noteUnread(notes, unread)
+        if (mayBeUnread) for (const unread of unreadValues(field, value, path, notes.atMs)) noteUnread(notes, unread)
       }
     }
     return (value, notes) => {
       if (!scalarFits(type, value)) noteMismatch(notes, path, field, value)
-      else if (mayBeUnread) for (const unread of unreadValues(field, value, path)) noteUnread(notes, unread)
+      else if (mayBeUnread) for (const unread of unreadValues(field, value, path, notes.atMs)) noteUnread(notes, unread)
     }
   }
   if (field.kind === 'texts') {
@@ -160,7 +163,8 @@ function compile(fields: Fields, prefix: string): Walk {
   }
 }
 
-type Inspect = (records: readonly unknown[]) => PageNotes
+/** `atMs`: when the vendor sent the page. */
+type Inspect = (records: readonly unknown[], atMs?: number) => PageNotes
 
 // Returns an object without prototype, since a key of the record may be called `constructor`.
 const bare = <T>(): Record<string, T> => Object.create(null) as Record<string, T>
@@ -175,8 +179,8 @@ export const emptyNotes = (): PageNotes => ({
 /** Compiles the inspection of a record type's pages. */
 export function compileInspection(record: RecordType): Inspect {
   const walk = compile(sentFields(record), '')
-  return records => {
-    const notes = emptyNotes()
+  return (records, atMs) => {
+    const notes: Noted = { ...emptyNotes(), atMs }
     for (const element of records) {
       if (!isObject(element) || !hasId(record, element)) {
         notes.mismatched[''] ??= { count: 0, declared: `object with ${record.id.key}`, seen: jsonType(element) }
@@ -188,6 +192,7 @@ export function compileInspection(record: RecordType): Inspect {
         walk(element, notes)
       }
     }
+    delete notes.atMs
     return notes
   }
 }

@@ -1,7 +1,8 @@
 // Values without a readable time or count where one is expected, such as 0 (the vendor's "never"), `next Monday`, the 30th of February,
 // or half a message in an element of unknown shape. They are NULL as a time or a count, and are data issues; texts are kept as sent.
+// Times far from the request and negative ratings are data issues too, and are kept: `dim_calendar` and marts leave them out.
 
-import { isMoment } from '../../core/time.ts'
+import { DAY, momentIn, readTime } from '../../core/time.ts'
 import { ExactNumber } from '../../json/exact-json.ts'
 import type { Lift, Scalar } from '../shape.ts'
 import { ANY_KEY, ELEMENT } from './unknown-fields.ts'
@@ -9,6 +10,13 @@ import { ANY_KEY, ELEMENT } from './unknown-fields.ts'
 /** Names of unreadable times in `_issues`. */
 const ZERO_TIME = 'time is zero'
 const UNREAD_TIME = 'no time that can be read'
+const OUTLYING_TIME = 'more than ten years old, or in the future'
+
+const TEN_YEARS = 3_653 * DAY
+/** A time may be announced, and clocks may differ. */
+const AHEAD = DAY
+
+const NEGATIVE = 'negative rating'
 
 export interface UnreadValue {
   path: string
@@ -24,7 +32,7 @@ const liftsOf = (field: Scalar): readonly Lift[] =>
 
 /** True for a field that may contain a time, itself or in its elements, or counts in its elements. */
 export const mayHoldUnread = (field: Scalar): boolean =>
-  field.type === 'time' || field.type === 'moment' || liftsOf(field).length > 0
+  field.type === 'time' || field.type === 'moment' || field.isRating === true || liftsOf(field).length > 0
 
 /** Returns a scalar as DuckDB's `->>` writes it; null for any other value and for an empty text. */
 function textOf(value: unknown): string | null {
@@ -35,7 +43,22 @@ function textOf(value: unknown): string | null {
 
 const seenAs = (value: unknown): string => (value instanceof ExactNumber ? 'number' : typeof value)
 
-const timeIssue = (value: unknown): string | null => (isMoment(textOf(value)!) ? null : UNREAD_TIME)
+const isOutlying = (ms: number, atMs: number | undefined): boolean =>
+  atMs !== undefined && (ms < atMs - TEN_YEARS || ms > atMs + AHEAD)
+
+/** Returns the issue of a numeric time; null if it has none. */
+function numericIssue(number: number, atMs: number | undefined): string | null {
+  const { ms } = readTime(number)
+  if (ms === null) return number === 0 ? ZERO_TIME : null
+  return isOutlying(ms, atMs) ? OUTLYING_TIME : null
+}
+
+/** Returns the issue of a time given as text or number; null if it has none. */
+function timeIssue(value: unknown, atMs?: number): string | null {
+  const ms = momentIn(textOf(value)!)
+  if (ms === null) return UNREAD_TIME
+  return isOutlying(ms, atMs) ? OUTLYING_TIME : null
+}
 
 /** Returns the elements of an array or the entries of an object, and the path to them. */
 function elementsOf(
@@ -48,10 +71,17 @@ function elementsOf(
   return { within: `${path}.${ANY_KEY}`, elements: isEntries ? Object.values(value) : [] }
 }
 
-/** Returns the unreadable times and counts in a value of this field. `path`: the field's path. */
-export function unreadValues(field: Scalar, value: unknown, path: string): UnreadValue[] {
-  if (field.type === 'time')
-    return numberIn(value) === 0 ? [{ path, issue: ZERO_TIME, declared: 'time', seen: seenAs(value) }] : []
+/**
+ * Returns the unreadable times and counts in a value of this field, outlying times and negative ratings. `path`: the
+ * field's path; `atMs`: when the vendor sent the value, if times are compared with it.
+ */
+export function unreadValues(field: Scalar, value: unknown, path: string, atMs?: number): UnreadValue[] {
+  if (field.type === 'time') {
+    const issue = numericIssue(numberIn(value), atMs)
+    return issue === null ? [] : [{ path, issue, declared: 'time', seen: seenAs(value) }]
+  }
+  if (field.isRating)
+    return numberIn(value) < 0 ? [{ path, issue: NEGATIVE, declared: field.type, seen: seenAs(value) }] : []
   if (field.type === 'moment') {
     const issue = textOf(value) === null ? null : timeIssue(value)
     return issue === null ? [] : [{ path, issue, declared: 'moment', seen: seenAs(value) }]
@@ -65,7 +95,7 @@ export function unreadValues(field: Scalar, value: unknown, path: string): Unrea
       const key = keys.find(name => textOf((element as Record<string, unknown>)[name]) !== null)
       if (key === undefined) continue
       const found = (element as Record<string, unknown>)[key]
-      const issue = type === 'time' ? timeIssue(found) : countIssue(found)
+      const issue = type === 'time' ? timeIssue(found, atMs) : countIssue(found)
       if (issue !== null) unread.push({ path: `${within}.${key}`, issue, declared: type, seen: seenAs(found) })
     }
   }

@@ -45,8 +45,8 @@ function isAskedFor({ fromTs = 0, toTs = Number.POSITIVE_INFINITY }: WindowQuery
 export const textQuery = (query: WindowQuery): Record<string, string> =>
   Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]))
 
-function inspected(answer: ExportAnswer): PageNotes {
-  const notes = inspect(answer.envelope.data)
+function inspected(answer: ExportAnswer, atMs: number): PageNotes {
+  const notes = inspect(answer.envelope.data, atMs)
   if (answer.isTooDeepAround) notes.awkward.push(TOO_DEEP_AROUND)
   if (answer.invalidUtf8) notes.awkward.push('(bytes that are no UTF-8)')
   const masked = maskedPaths(answer.exchange)
@@ -113,6 +113,6 @@ export function exportHead(
     usage: envelope.usage,
     ...(envelope.bill && { bill: envelope.bill }),
     rateLimit: envelope.rateLimit,
-    notes: inspected(answer),
+    notes: inspected(answer, fetching.clock.at(exchange.sentAtMs)),
   })
 }

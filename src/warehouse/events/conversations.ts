@@ -116,6 +116,8 @@ function sightingsOf(event: ConversationEvent) {
 export const lightFindings = <E extends IncomingEvent>(layout: Layout, events: readonly E[]) =>
   events.flatMap(event => {
     const light = event.conversation && lightOf(event)
-    const coerced = light && coerceRecord(layout.record, { ...light, [layout.record.id.key]: event.conversation!.id })
+    const page = { list: '', atMs: event.receivedMs }
+    const coerced =
+      light && coerceRecord(layout.record, { ...light, [layout.record.id.key]: event.conversation!.id }, page)
     return coerced ? [{ event, issues: coerced.issues, drift: [] }] : []
   })

@@ -78,7 +78,7 @@ function listRecord(type: RecordType, key: string, event: IncomingEvent): EventR
 
 /** Returns the coerced record; none if it has no id. */
 function coerced(type: RecordType, event: IncomingEvent, record: Record<string, unknown>): EventRecord[] {
-  const found = coerceRecord(type, record)
+  const found = coerceRecord(type, record, { list: '', atMs: event.receivedMs })
   if (found === null) return []
   return [{ ...found, event, record: event.write(found.record) }]
 }

@@ -97,7 +97,10 @@ export async function addCoerced(
 
 /** Reads a landed page and coerces its records. @throws LANDING_CORRUPT */
 export async function readCoerced(context: LoadContext, record: RecordType, page: LoadablePage): Promise<CoercedPage> {
-  const found = coercePage(record, await context.readBody(page.address), { starredIds: page.head.starredIds })
+  const found = coercePage(record, await context.readBody(page.address), {
+    starredIds: page.head.starredIds,
+    atMs: page.head.sentAtServerMs,
+  })
   const reported = page.head.facts?.returned
   const held = found.records.length + found.unreadable.length
   if (reported !== undefined && reported !== held)

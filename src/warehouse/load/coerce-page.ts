@@ -6,7 +6,7 @@ import { coerceRecord, type Issue } from '../../catalog/inspection/coerce.ts'
 import { isObject, jsonType } from '../../catalog/inspection/inspect.ts'
 import { safePath } from '../../catalog/inspection/unknown-fields.ts'
 import { envelopeOf } from '../../catalog/resources/resources.ts'
-import { type RecordType, sentFields } from '../../catalog/shape.ts'
+import { type PageOfRecord, type RecordType, sentFields } from '../../catalog/shape.ts'
 import { MAX_DEPTH, type ReadExactly, readExactly, TooDeep, writeExactly } from '../../json/exact-json.ts'
 import { endOfString, endOfValue, skipSpace } from '../../json/tokens.ts'
 
@@ -83,7 +83,7 @@ function rejectedWithoutId(record: RecordType, value: unknown): Rejected {
 function coerceText(
   record: RecordType,
   { list, text }: RecordText,
-  { replaced, starredIds }: { replaced: boolean; starredIds: ReadonlySet<string> | undefined },
+  { replaced, ...page }: { replaced: boolean } & Omit<PageOfRecord, 'list'>,
 ): Coerced | Rejected {
   let read: ReadExactly
   try {
@@ -93,7 +93,7 @@ function coerceText(
   }
   const fault = idFault(record, read, replaced)
   if (fault !== null) return rejected(fault)
-  const coerced = coerceRecord(record, read.value, { list, ...(starredIds && { starredIds }) })
+  const coerced = coerceRecord(record, read.value, { list, ...page })
   if (coerced === null) return rejectedWithoutId(record, read.value)
   const { issues, drift } = coerced
   for (const { path, fault } of read.faults) {
@@ -106,15 +106,22 @@ function coerceText(
 }
 
 /**
- * Coerces the records of a page, or those at the positions in `only`. `starredIds` comes from the page's head. Never
+ * Coerces the records of a page, or those at the positions in `only`. `starredIds` and `atMs` come from the page's head. Never
  * throws because of a record's content.
  */
 export function coercePage(
   record: RecordType,
   body: Uint8Array,
-  { only, starredIds }: { only?: ReadonlySet<number>; starredIds?: readonly string[] | undefined } = {},
+  {
+    only,
+    starredIds,
+    atMs,
+  }: { only?: ReadonlySet<number>; starredIds?: readonly string[] | undefined; atMs?: number } = {},
 ): CoercedPage {
-  const settings = { replaced: !isUtf8(body), starredIds: starredIds && new Set(starredIds) }
+  const settings = {
+    ...{ replaced: !isUtf8(body), ...(atMs !== undefined && { atMs }) },
+    ...(starredIds && { starredIds: new Set(starredIds) }),
+  }
   const all: CoercedPage = { records: [], unreadable: [], issues: [], drift: [] }
   for (const [index, text] of recordTexts(record, body).entries()) {
     const element = index + 1

@@ -40,10 +40,10 @@ const MARTS_CONSUMER = 'marts'
 /** Tables whose changes concern one conversation. */
 const OF_CONVERSATIONS = ['conversations', 'conversation_observations', 'conversation_transcripts']
 
-/** Returns the hash of everything besides the tables that the rows depend on. */
+/** Returns the hash of everything besides the tables that the rows depend on. Node's CLDR names languages. */
 const definition = (): string =>
   createHash('sha256')
-    .update(JSON.stringify([marts(), sqlFile(PEOPLE_SELECT), MACROS]))
+    .update(JSON.stringify([marts(), sqlFile(PEOPLE_SELECT), MACROS, process.versions.cldr]))
     .digest('hex')
     .slice(0, 16)
 

@@ -26,9 +26,11 @@ const PAIRS: Sums[] = [
     sums: {
       ...{ conversations: 'count(*)', messages: 'sum(messages)', sessions: 'sum(sessions)', handoffs: 'sum(handoffs)' },
       ...{ ever_resolved: 'count(*) FILTER (was_resolved)', reopened: 'count(*) FILTER (was_reopened)' },
+      ...{ handoff_waits: 'sum(handoff_waits)', reversed_times: 'sum(reversed_times)' },
+      ...{ rating_from5_sum: 'sum(rating_from5)', ratings: 'count(rating_from5)' },
       ...{ handoff_wait_seconds_sum: 'sum(handoff_wait_seconds)', csat_score_sum: 'sum(csat_score)' },
       ...{ csat_answers: 'count(csat_score)', seconds_to_first_resolution_sum: 'sum(seconds_to_first_resolution)' },
-      ...{ seconds_to_assignment_sum: 'sum(seconds_to_assignment)', assigned: 'count(seconds_to_assignment)' },
+      ...{ seconds_to_assignment_sum: 'sum(seconds_to_assignment)', first_assignments: 'count(seconds_to_assignment)' },
       ...{ tokens: 'sum(tokens)', tokens_usd: 'sum(tokens_usd)', credits: 'sum(credits)' },
     },
   },
@@ -37,7 +39,7 @@ const PAIRS: Sums[] = [
     facts: 'fct_handoffs',
     sums: {
       ...{ handoffs: 'count(*)', handoffs_accepted: 'count(accepted_at)' },
-      handoff_wait_seconds_sum: 'sum(wait_seconds)',
+      ...{ handoff_waits: 'count(wait_seconds)', handoff_wait_seconds_sum: 'sum(wait_seconds)' },
     },
   },
   {

@@ -1,0 +1,43 @@
+// Rules that hold for every row of every mart, in every workspace of the corpus.
+import { expect, it } from 'vitest'
+import { marts } from '../../../src/warehouse/marts/declarations.ts'
+import { corpusWarehouse } from '../corpus/template.ts'
+
+const app = corpusWarehouse()
+
+/** Columns that are NULL where there is none: ids, keys, names, and labels of people, teams and records (docs/marts.md). */
+const NAMED = /(^|_)(id|ids|key|name|names|label|labels|title|tag)$/
+/** Names beside a dimension. */
+const NAMES_OF_DIMENSIONS = ['language_name', 'month_name', 'weekday_name', 'week_label']
+
+const dimensions = marts().flatMap(({ name, columns }) =>
+  columns
+    .filter(({ sqlType, pii }) => sqlType === 'VARCHAR' && pii === 'none')
+    .filter(column => !NAMED.test(column.name) || NAMES_OF_DIMENSIONS.includes(column.name))
+    .map(column => ({ mart: name, column: column.name })),
+)
+
+it('a filter by a dimension loses no row: what a record does not say is `unknown`', async () => {
+  const counts = dimensions.map(
+    ({ mart, column }) =>
+      `SELECT '${mart}.${column}' AS name, count(*) FILTER (coalesce(trim(${column}), '') = '')::INTEGER AS nothing,
+       count(*) FILTER (${column} = 'unknown')::INTEGER AS unknown FROM marts.${mart}`,
+  )
+  const found = await app.warehouse.writer.rows<{ name: string; nothing: number; unknown: number }>(
+    counts.join(' UNION ALL '),
+  )
+  expect(found.filter(({ nothing }) => nothing > 0)).toEqual([])
+  const filled = found.filter(({ unknown }) => unknown > 0).map(({ name }) => name)
+  expect(filled).toEqual(
+    expect.arrayContaining(['fct_conversations.state', 'fct_leads.lead_stage', 'fct_turns.sender']),
+  )
+})
+
+it('a service level is met if the measured wait is at most the target', async () => {
+  const measured = `CASE sla_hours WHEN 'business' THEN wait_business_seconds ELSE wait_seconds END`
+  const [row] = await app.warehouse.writer.rows(
+    `SELECT count(*) FILTER (is_met IS DISTINCT FROM (${measured} <= sla_seconds))::INTEGER AS contradictions,
+       count(DISTINCT is_met)::INTEGER AS kinds FROM marts.fct_responses WHERE is_answered AND sla_seconds IS NOT NULL`,
+  )
+  expect(row).toEqual({ contradictions: 0, kinds: 2 })
+})
