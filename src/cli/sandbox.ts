@@ -5,7 +5,7 @@ import { FAULTS } from '../sandbox/faults/fault-settings.ts'
 import { HOSTILE } from '../sandbox/hostile/hostility.ts'
 import { MAX_CONVERSATIONS, SANDBOX_DEFAULTS, type SandboxOptions } from '../sandbox/options.ts'
 import { issueTexts, type Rate, type RateTable, ratesSchema } from '../sandbox/rates.ts'
-import { DEFAULT_WEBHOOK_SECRET } from '../sandbox/webhooks/webhook-settings.ts'
+import { DEFAULT_WEBHOOK_SECRET } from '../sandbox/webhooks.ts'
 import { duration, filled, invalidFlag, number, whole } from './flags/values.ts'
 import { print, printJson } from './terminal/print.ts'
 import { stopOnSignals, untilStopping } from './terminal/signals.ts'
@@ -63,8 +63,6 @@ POST /_sandbox/faults changes the faults of a running sandbox, also by request n
 
 Hostile records; the same --seed selects the same conversations:
 ${namesTable(HOSTILE)}
-
-POST /_sandbox/webhooks changes the webhook address of a running sandbox.
 
 Examples:
   $ convohouse sandbox                                   listen on port 4010

@@ -1,24 +1,20 @@
-// The sandbox's only clock. Callers can set it, speed it up and stop it.
+// The sandbox's only clock. Tests set it.
 
 export class SandboxClock {
   private sandboxMs: number
   private readAtMs: number
-  private rate: number
+  /** Sandbox seconds per real second. */
+  private readonly speed: number
 
   constructor(start: { startMs: number; speed: number }) {
     this.sandboxMs = start.startMs
-    this.rate = start.speed
+    this.speed = start.speed
     this.readAtMs = performance.now()
   }
 
   /** Returns whole milliseconds since the epoch. */
   now(): number {
     return Math.floor(this.exact())
-  }
-
-  /** Returns sandbox seconds per real second. */
-  get speed(): number {
-    return this.rate
   }
 
   set(nowMs: number): void {
@@ -30,12 +26,7 @@ export class SandboxClock {
     this.set(this.exact() + byMs)
   }
 
-  setSpeed(speed: number): void {
-    this.set(this.exact())
-    this.rate = speed
-  }
-
   private exact(): number {
-    return this.sandboxMs + (performance.now() - this.readAtMs) * this.rate
+    return this.sandboxMs + (performance.now() - this.readAtMs) * this.speed
   }
 }

@@ -1,7 +1,7 @@
 // The sandbox's options, their defaults and ranges.
 import type { FaultSettings } from './faults/fault-settings.ts'
 import type { HostileRates } from './hostile/hostility.ts'
-import type { WebhookSettings } from './webhooks/webhook-settings.ts'
+import type { WebhookSettings } from './webhooks.ts'
 
 /** Readings: points that the API document leaves open and on which the client depends. */
 export interface Readings {
@@ -40,8 +40,6 @@ export const SANDBOX_DEFAULTS = {
   traffic: false,
   /** `hasEverPaid` of the workspace; false refuses the export. */
   paid: true,
-  /** False lifts the hourly limit and the quota. */
-  limits: true,
   hourlyRequests: 1_500,
   /** Length of the "hour" of the hourly limit, so that tests do not wait for a real one. */
   hourMs: 3_600_000,
@@ -64,7 +62,7 @@ export const SANDBOX_DEFAULTS = {
   readings: {} as Partial<Readings>,
   /** Faults served from the start; can be changed while it runs. */
   faults: {} as FaultSettings,
-  /** Webhook address at the start; can be changed while it runs. */
+  /** Address of webhook events and their secret. */
   webhooks: {} as WebhookSettings,
 }
 

@@ -1,7 +1,9 @@
 // Log of the served API requests, for tests and for people who want to see the cost of a sync.
-import type { FaultKind } from './faults/fault-settings.ts'
 
-export type RequestKind = FaultKind | 'teams'
+/** `organization`: of an organization itself. */
+export type RequestKind =
+  | ('export' | 'search' | 'organization' | 'teams' | 'tools' | 'variables')
+  | ('audit' | 'metric' | 'voices' | 'workspace' | 'crawler')
 
 export interface ServedRequest {
   /** Number from 1 since the start. */
@@ -27,13 +29,6 @@ export interface ServedRequest {
   faults: string[]
 }
 
-interface RequestFilter {
-  /** Selects only requests after that number. */
-  since: number
-  agentId: string | null
-  kind: string | null
-}
-
 /** Maximum number of entries; beyond it the log drops its oldest tenth. */
 const MAX_KEPT = 200_000
 
@@ -50,12 +45,8 @@ export class RequestLog {
     this.requests.push({ n: ++this.served, ...request })
   }
 
-  list({ since, agentId, kind }: RequestFilter): ServedRequest[] {
-    return this.requests.filter(
-      request =>
-        request.n > since &&
-        (agentId === null || request.agentId === agentId) &&
-        (kind === null || request.kind === kind),
-    )
+  /** Returns the requests of that kind, by default of all, after the one with that number. */
+  list(since: number, kind: string | null): ServedRequest[] {
+    return this.requests.filter(request => request.n > since && (kind === null || request.kind === kind))
   }
 }

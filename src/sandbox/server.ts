@@ -16,12 +16,12 @@ import { RequestLog } from './request-log.ts'
 import { type Answer, fault } from './routes/answer.ts'
 import type { SandboxService } from './routes/route.ts'
 import { isControl, route } from './routes/router.ts'
-import { Webhooks } from './webhooks/webhooks.ts'
+import { Webhooks } from './webhooks.ts'
 import { OrganizationList } from './world/organizations.ts'
 import { createWorld, RecordCache } from './world/world.ts'
 import { WrittenState } from './written-state.ts'
 
-export interface Sandbox extends Pick<SandboxService, 'world' | 'clock' | 'faults' | 'conditions' | 'webhooks'> {
+export interface Sandbox extends Pick<SandboxService, 'world' | 'clock' | 'faults' | 'conditions'> {
   /** Base address without a trailing slash. */
   url: string
   port: number
@@ -60,7 +60,7 @@ export async function startSandbox(given: Partial<SandboxOptions>): Promise<Sand
   return {
     url: `http://${host}:${port}`,
     port,
-    ...{ world, clock, faults, conditions, webhooks },
+    ...{ world, clock, faults, conditions },
     close: async () => {
       webhooks.close()
       await new Promise<void>(resolve => {
@@ -79,10 +79,7 @@ function createService(options: ResolvedOptions): SandboxService {
   const hour = new RateLimit(options)
   const quota = new Quota(options)
   const conditions = new Conditions({
-    options,
-    agentIds: world.agentIds(),
-    clock,
-    quota,
+    paid: options.paid,
     onAgent(change, agentId) {
       webhooks.announce(agentEvent(world.agent(agentId, clock.now())!, change, clock.now()))
     },
@@ -100,7 +97,7 @@ function createService(options: ResolvedOptions): SandboxService {
     organizations,
     state,
     webhooks,
-    faults: new Faults(conditions, options.faults),
+    faults: new Faults(options.faults),
     records: new RecordCache(options.cacheBytes),
     log: new RequestLog(),
   }

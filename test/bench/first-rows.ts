@@ -30,7 +30,8 @@ export async function firstRows(options: BenchOptions): Promise<Record<string, n
     conversations: options.records,
     agents: options.agents,
     latencyMs: 50,
-    limits: false,
+    hourlyRequests: 1_000_000,
+    quotaSessions: 1_000_000_000,
   })
   const taken: number[] = []
   try {

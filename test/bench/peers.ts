@@ -124,7 +124,8 @@ export async function peersBench(options: BenchOptions): Promise<Record<string, 
     conversations: Math.round(options.records / EXPORTED_SHARE),
     arrivalsPerDay: 0,
     agents: options.agents,
-    limits: false,
+    hourlyRequests: 1_000_000,
+    quotaSessions: 1_000_000_000,
     cacheBytes: 20_000 * options.records,
   })
   try {

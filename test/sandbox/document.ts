@@ -311,5 +311,4 @@ export const EVENTS: Record<EventName, z.ZodType> = {
     channel: CHANNEL,
     operation: z.literal('reported'),
   }),
-  webhook_test: z.strictObject(texts('message')),
 }

@@ -128,10 +128,12 @@ describe('a fault', () => {
       'unseen-period-reported',
       'old-period-reported',
     ] as const
-    const sandbox = await withFaults({ script: faults.map((fault, place) => ({ fault, at: 2 * place + 2 })) })
+    // A period lasts a second, in which no record changes.
+    const script = faults.map((fault, place) => ({ fault, at: 2 * place + 2 }))
+    const sandbox = await withFaults({ script }, { periodDays: 1 / 86_400 })
     const pages = []
     for (let request = 1; request <= 9; request++) {
-      if (request === 7) sandbox.conditions.set({ turnPeriod: true })
+      if (request === 7) sandbox.clock.advance(1_500)
       pages.push(await exportPage(sandbox))
     }
     const each = pages[0]!.usage.billableUsedThisRequest!
@@ -174,7 +176,7 @@ describe('a fault', () => {
     expect([once.length > 8, once.length < 30]).toEqual([true, true])
     expect(await hits({ rates: { '500': 0.3, html: 0.4 } })).toEqual(once)
     expect(await hits({ seed: 2, rates: { '500': 0.3 } })).not.toEqual(once)
-    expect(await hits({ script: [{ fault: '500', from: 3, to: 20, every: 4, times: 3 }] })).toEqual([4, 8, 12])
+    expect(await hits({ script: [{ fault: '500', at: 4 }], rates: { '500': 0 } })).toEqual([4])
   })
 
   it.each([

@@ -1,6 +1,6 @@
 // The types of webhook events (API document, section 6.3), and what the sandbox knows about one event.
 
-/** Event names in the document's order, then the test event (6.1). An event's random draws depend on its position here. */
+/** Event names in the document's order. An event's random draws depend on its position here. */
 export const EVENT_NAMES = [
   'agent_created',
   'agent_updated',
@@ -17,7 +17,6 @@ export const EVENT_NAMES = [
   'form_submitted',
   'chat_delegated',
   'bug_reported',
-  'webhook_test',
 ] as const
 
 export type EventName = (typeof EVENT_NAMES)[number]

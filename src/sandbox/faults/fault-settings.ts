@@ -8,7 +8,6 @@
 
 import { z } from 'zod'
 import { DAY, HOUR, SECOND } from '../../core/time.ts'
-import { Settings as Conditions } from '../limits/conditions.ts'
 import { issueTexts, type Param, paramIssue, ratesSchema } from '../rates.ts'
 
 /**
@@ -22,7 +21,7 @@ interface FaultDefinition {
   stage: Stage
   /** One line for `--help` and the docs. */
   help: string
-  /** True if a script may serve it also to requests of the other kinds. */
+  /** True if a script may serve it also to searches for agents. */
   search?: true
   /** Served only to requests in paginated mode, or only to those with a cursor. */
   needs?: 'paging' | 'cursor'
@@ -100,58 +99,24 @@ export const FAULTS: Record<FaultName, FaultDefinition> = TABLE
 
 export const FAULT_NAMES = Object.keys(TABLE) as [FaultName, ...FaultName[]]
 
-/** `organization`: requests for organizations and their teams. */
-export const FAULT_KINDS = [
-  'export',
-  'search',
-  'organization',
-  'tools',
-  'variables',
-  'audit',
-  'metric',
-  'voices',
-  'workspace',
-  'crawler',
-] as const
-
-export type FaultKind = (typeof FAULT_KINDS)[number]
-
-const RequestNumber = z.number().int().min(1)
-
-/**
- * Serves a fault to each request that matches all given fields, or changes conditions before answering. The requests of
- * each kind are numbered separately, from 1 since the faults were set.
- */
+/** Serves a fault to each request that matches all given fields. */
 const Rule = z
   .strictObject({
-    fault: z.enum(FAULT_NAMES).optional(),
-    set: Conditions.optional(),
+    fault: z.enum(FAULT_NAMES),
     param: z.number().optional(),
-    at: RequestNumber.optional(),
-    /** First and last number, both inclusive. */
-    from: RequestNumber.optional(),
-    to: RequestNumber.optional(),
-    /** Matches every multiple of this number. */
-    every: RequestNumber.optional(),
-    /** Maximum number of matches. */
-    times: RequestNumber.optional(),
-    agentId: z.string().min(1).optional(),
-    /** Default: export. */
-    kind: z.enum(FAULT_KINDS).optional(),
+    /** Number of the request from 1 since the faults were set, counted for each kind. */
+    at: z.number().int().min(1).optional(),
+    /** Kind of the requests: exports (default), or searches for agents. */
+    kind: z.enum(['export', 'search']).optional(),
   })
   .check(({ value, issues }) => {
-    const message = ruleIssue(value)
+    const { fault, kind = 'export', param } = value
+    const isServed = kind === 'export' || FAULTS[fault].search === true
+    const message = isServed
+      ? paramIssue(FAULTS, fault, param)
+      : `${fault} is not served to requests of the kind ${kind}`
     if (message !== undefined) issues.push({ code: 'custom', input: value, message })
   })
-
-export type ScriptRule = z.infer<typeof Rule>
-
-function ruleIssue({ fault, set, param, kind = 'export' }: Partial<ScriptRule>): string | undefined {
-  if ((fault === undefined) === (set === undefined)) return 'a rule has a fault or conditions to set'
-  if (fault === undefined) return param === undefined ? undefined : 'conditions take no parameter'
-  if (kind !== 'export' && !FAULTS[fault].search) return `${fault} is not served to requests of the kind ${kind}`
-  return paramIssue(FAULTS, fault, param)
-}
 
 const Settings = z.strictObject({
   /** Determines which request numbers are hit. Default: 1. */
@@ -164,9 +129,8 @@ const Settings = z.strictObject({
 
 export type FaultSettings = z.infer<typeof Settings>
 
-/** Returns the validation issues of settings; `conditionIssues` validates the conditions that a script sets. */
-export function faultIssues(given: unknown, conditionIssues: (set: unknown) => string[]): string[] {
+/** Returns the validation issues of settings; empty if they are valid. */
+export function faultIssues(given: unknown): string[] {
   const read = Settings.safeParse(given)
-  if (!read.success) return issueTexts(read.error)
-  return (read.data.script ?? []).flatMap(({ set }) => (set === undefined ? [] : conditionIssues(set)))
+  return read.success ? [] : issueTexts(read.error)
 }

@@ -2,25 +2,14 @@
 //
 // A rate's random draw depends on seed, request number and fault: changing one rate does not change which requests another fault
 // hits, and the same sequence of requests gets the same faults. The script takes precedence over the rates.
-import type { Conditions } from '../limits/conditions.ts'
 import { invalidOption, paramOf, shareOf } from '../rates.ts'
+import type { RequestKind } from '../request-log.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
-import {
-  FAULT_KINDS,
-  FAULT_NAMES,
-  FAULTS,
-  type FaultKind,
-  type FaultName,
-  type FaultSettings,
-  faultIssues,
-  type ScriptRule,
-  type Stage,
-} from './fault-settings.ts'
+import { FAULT_NAMES, FAULTS, type FaultName, type FaultSettings, faultIssues, type Stage } from './fault-settings.ts'
 
 /** Properties of a request that faults depend on. */
 interface FaultRequest {
-  kind: FaultKind
-  agentId: string | null
+  kind: RequestKind
   params: URLSearchParams
   /** Request number from 1 since the faults were set, per kind. */
   number: number
@@ -54,22 +43,14 @@ export class FaultPlan {
 }
 
 export class Faults {
-  private readonly conditions: Conditions
   private settings: FaultSettings = {}
-  private requests: Record<FaultKind, number> = noRequests()
-  private served: Partial<Record<FaultName, number>> = {}
-  /** Number of matches of each rule of the script. */
-  private matched: number[] = []
+  private requests: Partial<Record<RequestKind, number>> = {}
+  /** How often each fault was served since the faults were set. */
+  served: Partial<Record<FaultName, number>> = {}
 
   /** @throws ConvohouseError CONFIG_INVALID */
-  constructor(conditions: Conditions, given: FaultSettings = {}) {
-    this.conditions = conditions
+  constructor(given: FaultSettings) {
     this.set(given)
-  }
-
-  /** Returns the validation issues of settings; empty if they are valid. */
-  issuesOf(given: unknown): string[] {
-    return faultIssues(given, set => this.conditions.issuesOf(set))
   }
 
   /**
@@ -77,26 +58,21 @@ export class Faults {
    * @throws ConvohouseError CONFIG_INVALID
    */
   set(given: FaultSettings): void {
-    const issues = this.issuesOf(given)
+    const issues = faultIssues(given)
     if (issues.length > 0) {
       const hint = 'Give rates by name, a script of rules, or both; docs/sandbox.md lists the faults.'
       throw invalidOption('faults', `cannot be read: ${issues.join('; ')}`, hint)
     }
     this.settings = given
-    this.requests = noRequests()
+    this.requests = {}
     this.served = {}
-    this.matched = (given.script ?? []).map(() => 0)
   }
 
-  /** Reports the settings, the requests since they were set, and how often each fault was served since then. */
-  report() {
-    return { settings: this.settings, requests: { ...this.requests }, served: { ...this.served } }
-  }
-
-  /** Counts the request, applies the script's condition changes, and chooses its faults. */
+  /** Counts the request and chooses its faults. */
   plan(facts: Omit<FaultRequest, 'number'>): FaultPlan {
-    const request = { ...facts, number: ++this.requests[facts.kind] }
-    for (const { set } of this.match(request, rule => rule.set !== undefined)) this.conditions.set(set!)
+    const number = (this.requests[facts.kind] ?? 0) + 1
+    this.requests[facts.kind] = number
+    const request = { ...facts, number }
     return new FaultPlan(fits => {
       const serves = (name: FaultName) => fits(name) && fitsRequest(name, request)
       const chosen = this.scripted(request, serves) ?? this.drawn(request, serves)
@@ -106,19 +82,11 @@ export class Faults {
   }
 
   private scripted(request: FaultRequest, serves: Fits): ChosenFault | undefined {
-    for (const { fault, param } of this.match(request, ({ fault }) => fault !== undefined && serves(fault)))
-      return this.chosen(fault!, param, this.draw(request, fault!))
-    return undefined
-  }
-
-  /** Yields the rules that match the request; each time a rule is yielded counts towards its `times`. */
-  private *match(request: FaultRequest, useful: (rule: ScriptRule) => boolean): Generator<ScriptRule> {
-    for (const [place, rule] of (this.settings.script ?? []).entries()) {
-      const { times = Number.POSITIVE_INFINITY } = rule
-      if (this.matched[place]! >= times || !useful(rule) || !concerns(rule, request)) continue
-      this.matched[place]! += 1
-      yield rule
-    }
+    const rule = (this.settings.script ?? []).find(
+      ({ fault, kind = 'export', at = request.number }) =>
+        kind === request.kind && at === request.number && serves(fault),
+    )
+    return rule && this.chosen(rule.fault, rule.param, this.draw(request, rule.fault))
   }
 
   private drawn(request: FaultRequest, serves: Fits): ChosenFault | undefined {
@@ -134,21 +102,13 @@ export class Faults {
   }
 
   private draw({ kind, number }: FaultRequest, name: FaultName): Draw {
-    const purpose = PURPOSE.fault + 1_000 * FAULT_KINDS.indexOf(kind) + FAULT_NAMES.indexOf(name)
+    const purpose = PURPOSE.fault + (kind === 'export' ? 0 : 1_000) + FAULT_NAMES.indexOf(name)
     return new Draw(this.settings.seed ?? 1, number, purpose)
   }
 
   private chosen(name: FaultName, param: number | undefined, draw: Draw): ChosenFault {
     return { name, param: param ?? FAULTS[name].param?.default ?? 0, word: draw.word() }
   }
-}
-
-const noRequests = () => Object.fromEntries(FAULT_KINDS.map(kind => [kind, 0])) as Record<FaultKind, number>
-
-function concerns(rule: ScriptRule, { kind, agentId, number }: FaultRequest): boolean {
-  const { at = number, every = 1, from = 1, to = Number.POSITIVE_INFINITY } = rule
-  if ((rule.kind ?? 'export') !== kind || (rule.agentId ?? agentId) !== agentId) return false
-  return at === number && number % every === 0 && number >= from && number <= to
 }
 
 function fitsRequest(name: FaultName, { kind, params }: FaultRequest): boolean {

@@ -4,23 +4,13 @@ import { DAY } from '../../core/time.ts'
 /** Sessions per overage pack. */
 const PACK_SESSIONS = 1_000
 
-/** The quota that is reported to a workspace without limits. */
-const UNLIMITED_SESSIONS = 1_000_000_000
-
 export type Usage = ReturnType<Quota['bill']>
 
 interface QuotaOptions {
-  limits: boolean
   quotaSessions: number
   periodDays: number
   /** Start of the first period, ms. */
   startMs: number
-}
-
-/** A sequence of periods: its start, and the number of its first period. */
-interface Count {
-  startMs: number
-  number: number
 }
 
 interface Spent {
@@ -38,17 +28,10 @@ export class Quota {
   private readonly options: QuotaOptions
   /** Usage by period key. Earlier periods are kept, since the clock can be set back into one. */
   private readonly spent = new Map<string, Spent>()
-  /** Sequences of periods. The last one that has begun is the current one; `turn` adds a sequence. */
-  private readonly counts: Count[]
   private logged = 0
 
   constructor(options: QuotaOptions) {
     this.options = options
-    this.counts = [{ startMs: options.startMs, number: 0 }]
-  }
-
-  get includedQuota(): number {
-    return this.options.limits ? this.options.quotaSessions : UNLIMITED_SESSIONS
   }
 
   /** Bills one answered export request. Beyond the quota, requests succeed and packs are charged. */
@@ -72,30 +55,25 @@ export class Quota {
     return last && this.usageOf({ key: last[0], billed: 0, ...last[1] })
   }
 
-  /** Starts a new period now. */
-  turn(nowMs: number): void {
-    const number = 1 + Math.max(this.periodAt(nowMs).number, ...this.counts.map(count => count.number))
-    this.counts.push({ startMs: nowMs, number })
-  }
-
   /** Returns the usage that would be reported if the period had billed only this request. */
   onlyThis({ billableUsedThisRequest: billed }: Usage, nowMs: number): Usage {
     return this.usageOf({ key: this.periodKey(nowMs), billed, sessions: billed, requests: 1 })
   }
 
   private usageOf({ key, billed, sessions, requests }: Counted) {
-    const overage = Math.max(0, sessions - this.includedQuota)
+    const includedQuota = this.options.quotaSessions
+    const overage = Math.max(0, sessions - includedQuota)
     const packs = Math.ceil(overage / PACK_SESSIONS)
     return {
       periodKey: key,
       billableUsedThisRequest: billed,
       billableUsedThisPeriod: sessions,
-      includedQuota: this.includedQuota,
-      billableRemainingThisPeriod: Math.max(0, this.includedQuota - sessions),
+      includedQuota,
+      billableRemainingThisPeriod: Math.max(0, includedQuota - sessions),
       overageUsedThisPeriod: overage,
       overagePacksCharged: packs,
       exportRequestCount: requests,
-      summary: `${sessions} of ${this.includedQuota} included billable sessions used; ${packs} overage packs charged.`,
+      summary: `${sessions} of ${includedQuota} included billable sessions used; ${packs} overage packs charged.`,
       logId: `export_${this.logged.toString(36).padStart(8, '0')}`,
     }
   }
@@ -109,29 +87,16 @@ export class Quota {
 
   /** Returns the period's first day and its number, which distinguishes periods shorter than a day. */
   private periodKey(nowMs: number): string {
-    const { startMs, number } = this.periodAt(nowMs)
-    return `${new Date(startMs).toISOString().slice(0, 10)}.${number}`
-  }
-
-  private get periodMs(): number {
-    return this.options.periodDays * DAY
-  }
-
-  private periodAt(nowMs: number): Count {
-    const { periodMs } = this
-    const { startMs, number } = this.counts.findLast(count => count.startMs <= nowMs) ?? this.counts[0]!
-    const periods = Math.floor((nowMs - startMs) / periodMs)
-    return { startMs: startMs + periods * periodMs, number: number + periods }
+    const { startMs, periodDays } = this.options
+    const number = Math.floor((nowMs - startMs) / (periodDays * DAY))
+    const firstDay = new Date(startMs + number * periodDays * DAY).toISOString().slice(0, 10)
+    return `${firstDay}.${number}`
   }
 }
 
 // The hourly request limit of the export (API document, section 8): a rolling hour.
 
-/** The rate limit that is reported to a workspace without limits. */
-const UNLIMITED_REQUESTS = 1_000_000
-
 interface RateLimitOptions {
-  limits: boolean
   hourlyRequests: number
   hourMs: number
 }
@@ -148,11 +113,10 @@ export class RateLimit {
   }
 
   get requestsPerHour(): number {
-    return this.options.limits ? this.options.hourlyRequests : UNLIMITED_REQUESTS
+    return this.options.hourlyRequests
   }
 
   admit(nowMs: number): Admission {
-    if (!this.options.limits) return { admitted: true }
     this.forget(nowMs)
     if (this.times.length < this.options.hourlyRequests) {
       this.times.push(nowMs)
@@ -163,7 +127,6 @@ export class RateLimit {
 
   /** Counts requests up to the limit, as if another user of the token had sent them. */
   take(requests: number, nowMs: number): void {
-    if (!this.options.limits) return
     this.forget(nowMs)
     const free = this.options.hourlyRequests - this.times.length
     for (let taken = 0; taken < Math.min(requests, free); taken++) this.times.push(nowMs)
@@ -175,7 +138,6 @@ export class RateLimit {
   }
 
   remaining(nowMs: number): number {
-    if (!this.options.limits) return UNLIMITED_REQUESTS
     this.forget(nowMs)
     return this.options.hourlyRequests - this.times.length
   }

@@ -27,7 +27,7 @@ export function exportConversations(service: SandboxService, { ids, params, plan
   const refused = plan.take('refusal')
   if (refused) return refusedBy(refused)
   const { query } = parsed
-  const dataMs = conditions.dataMs(nowMs)
+  const dataMs = nowMs - options.mirrorLagMs
   const input = { world, agentId, seed: options.seed, query, dataMs }
   const page = query.convoIds ? selectedPage(input, query.convoIds) : paginatedPage(input)
   if (page === undefined) return fault(400, 'Invalid cursor', { issues: ['cursor does not belong to this query'] })

@@ -122,11 +122,7 @@ function answerApi(service: SandboxService, request: SandboxRequest, { address, 
   const found = routeOf(address, request.method)
   if (found === undefined) return unserved(otherMethod(address))
   const { ids } = address
-  const plan = service.faults.plan({
-    kind: found.kind === 'teams' ? 'organization' : found.kind,
-    agentId: ids.agentId ?? null,
-    params,
-  })
+  const plan = service.faults.plan({ kind: found.kind, params })
   const answer = answerRoute(service, found, { ids, params, body: request.body, nowMs, plan })
   return { answer: spoil(answer, plan), faults: plan.served }
 }

@@ -60,7 +60,7 @@ export const PURPOSE = {
   event: 500,
   // Each kind of hostile record adds its position to this.
   hostile: 3_000,
-  // Each kind of request adds a thousand to this, and each fault its position.
+  // Searches add a thousand to this, and each fault its position.
   fault: 20_000,
 } as const
 

@@ -98,7 +98,8 @@ export async function openKilledHome(
       agents: AGENTS,
       // Conversations with new activity are exported again, so that loads also replace rows.
       ts: 'activity',
-      limits: false,
+      hourlyRequests: 1_000_000,
+      quotaSessions: 1_000_000_000,
       latencyMs: more.latencyMs ?? LATENCY_MS,
     },
     top: more.top ?? {},
