@@ -24,11 +24,8 @@ export interface Writer {
   append(table: string, rows: readonly Row[]): Promise<void>
   /** Fills a temporary table of text columns. For texts of kilobytes it takes a third of the time of `append`. */
   appendTexts(table: string, rows: readonly (readonly (string | null)[])[]): Promise<void>
-  /**
-   * Runs `work` exclusively in one transaction, which commits when it resolves and rolls back when it throws. `before` runs
-   * exclusively too, just before the transaction begins, so that nothing changes between its reads and the writes of `work`.
-   */
-  transaction<T>(work: () => Promise<T>, before?: () => Promise<void>): Promise<T>
+  /** Runs `work` exclusively in one transaction, which commits when it resolves and rolls back when it throws. */
+  transaction<T>(work: () => Promise<T>): Promise<T>
   /** Runs `work` exclusively, without a transaction. Transactions that `work` awaits are part of it. */
   exclusively<T>(work: () => Promise<T>): Promise<T>
 }
@@ -156,9 +153,8 @@ export function openWriter(connection: DuckDBConnection, file: string): Writer {
         }
       }),
     exclusively,
-    transaction: (work, before) =>
+    transaction: work =>
       exclusively(async () => {
-        await before?.()
         await run('BEGIN')
         try {
           const result = await work()

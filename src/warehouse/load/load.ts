@@ -110,18 +110,15 @@ const REHEARSED = new Error('rehearsed')
 async function loadBatch(context: LoadContext, batch: Batch, rehearsal = false): Promise<LoadResult> {
   const { writer } = context
   const options = mergeOptions(context, batch)
-  let versions: ResolvedVersions | null = null
   try {
-    return await writer.transaction(
-      async () => {
+    return await writer.exclusively(async () => {
+      const versions = await stageRecords(writer, batch, options)
+      return writer.transaction(async () => {
         const result = await writeBatch(context, batch, options, versions)
         if (rehearsal) throw REHEARSED
         return result
-      },
-      async () => {
-        versions = await stageRecords(writer, batch, options)
-      },
-    )
+      })
+    })
   } finally {
     await removeCoerced(batch.coercedFiles)
   }

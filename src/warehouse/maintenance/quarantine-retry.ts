@@ -39,21 +39,18 @@ async function loadOne(
   const batch = emptyBatch(record)
   await addCoerced(context, batch, page, found)
   const options = mergeOptions(context, batch)
-  let versions: Awaited<ReturnType<typeof stageRecords>> = null
   try {
-    await writer.transaction(
-      async () => {
+    await writer.exclusively(async () => {
+      const versions = await stageRecords(writer, batch, options)
+      await writer.transaction(async () => {
         await writeRecords(writer, options, versions)
         await writer.run(`DELETE FROM _quarantine WHERE ${ROW}`, rowParams(context, page, found.element))
         await writer.run('UPDATE _loads SET records = records + 1 WHERE workspace_id = $workspace AND file = $file', {
           workspace: workspaceId,
           file: page.address,
         })
-      },
-      async () => {
-        versions = await stageRecords(writer, batch, options)
-      },
-    )
+      })
+    })
   } finally {
     await removeCoerced(batch.coercedFiles)
   }

@@ -82,24 +82,13 @@ export function obstaclesOf({ columns, key }: Relation): Obstacle[] {
     `list_sum([${of.map(column => bytesOf(column, most)).join(', ')}])`
   const inKey = columns.filter(({ name }) => key.includes(name))
   const pageBytes = 8_160 - 32 - columns.length / 8
-  return [
-    ...(columns.length * INLINE_BYTES <= pageBytes
-      ? []
-      : [
-          {
-            reason: 'a row is larger than a page of PostgreSQL',
-            rows: `${total(columns, INLINE_BYTES)} > ${pageBytes}`,
-          },
-        ]),
-    ...(inKey.length * ID_BYTES <= MOST_KEY_BYTES
-      ? []
-      : [
-          {
-            reason: 'a key is larger than an entry of an index',
-            rows: `${total(inKey, ID_BYTES)} > ${MOST_KEY_BYTES}`,
-          },
-        ]),
+  const limits = [
+    { reason: 'a row is larger than a page of PostgreSQL', of: columns, each: INLINE_BYTES, most: pageBytes },
+    { reason: 'a key is larger than an entry of an index', of: inKey, each: ID_BYTES, most: MOST_KEY_BYTES },
   ]
+  return limits
+    .filter(({ of, each, most }) => of.length * each > most)
+    .map(({ reason, of, each, most }) => ({ reason, rows: `${total(of, each)} > ${most}` }))
 }
 
 export interface Representation {
