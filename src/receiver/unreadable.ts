@@ -41,19 +41,18 @@ function occurring(body: Buffer, length: number, wanted: ReadonlyMap<number, Wan
 }
 
 export function makeSecretFinder(workspaces: readonly WorkspaceSecrets[]): SecretFinder {
-  const wanted = workspaces.flatMap(workspace =>
-    workspace.secrets
-      .flatMap(secret => [secret, encodeURIComponent(secret.toWellFormed()), ...jsonFormsOf(secret)])
-      .map((form): Wanted => ({ workspace, bytes: Buffer.from(form) })),
-  )
-  const lengths = [...new Set(wanted.map(({ bytes }) => bytes.length))]
+  const byLength = new Map<number, Map<number, Wanted>>()
+  for (const workspace of workspaces)
+    for (const secret of workspace.secrets)
+      for (const form of [secret, encodeURIComponent(secret.toWellFormed()), ...jsonFormsOf(secret)]) {
+        const bytes = Buffer.from(form)
+        const others = byLength.get(bytes.length) ?? new Map<number, Wanted>()
+        byLength.set(bytes.length, others.set(bytes.reduce(extended, 0), { workspace, bytes }))
+      }
   return (body, addressed) => {
-    const own = wanted.filter(({ workspace: { id } }) => addressed === null || addressed === id)
-    for (const length of lengths) {
-      const ofLength = own.filter(({ bytes }) => bytes.length === length)
-      const byHash = new Map(ofLength.map(one => [one.bytes.reduce(extended, 0), one]))
-      const found = occurring(body, length, byHash)
-      if (found) return found.workspace
+    for (const [length, wanted] of byLength) {
+      const found = occurring(body, length, wanted)?.workspace
+      if (found && (addressed === null || addressed === found.id)) return found
     }
     return undefined
   }

@@ -57,8 +57,10 @@ export function openConnections(options: ConnectionOptions): Connections {
   const { host } = new URL(origin)
   if (isForwarded(options))
     return {
-      dispatch: (request, handler) =>
-        toProxy.dispatch({ ...request, ...absolute(request, { host, ...credentials }) }, handler),
+      dispatch(request, handler) {
+        const headers = { ...(request.headers as Record<string, string>), host, ...credentials }
+        toProxy.dispatch({ ...request, path: `${origin}${request.path}`, headers }, handler)
+      },
       destroy: () => toProxy.destroy(),
     }
   // undici's ProxyAgent does the same, but hides the proxy's status.
@@ -79,11 +81,6 @@ export function openConnections(options: ConnectionOptions): Connections {
     destroy: async () => void (await Promise.all([tunnels.destroy(), toProxy.destroy()])),
   }
 }
-
-const absolute = ({ origin, path, headers }: Dispatcher.DispatchOptions, more: Record<string, string>) => ({
-  path: `${origin}${path}`,
-  headers: { ...(headers as Record<string, string>), ...more },
-})
 
 function checked(connect: buildConnector.connector, isOfProxy: boolean): buildConnector.connector {
   return (options, callback) =>

@@ -7,8 +7,6 @@
  */
 export const REFRESH_ON = ['auto', 'change', 'message'] as const
 
-export type RefreshOn = (typeof REFRESH_ON)[number]
-
 /** The number of recent refreshes without a new message that decide whether such refreshes are skipped. */
 export const DECIDING = 50
 

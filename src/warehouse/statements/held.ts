@@ -53,15 +53,13 @@ export function heldStatements(home: string, nowMs = Date.now()): HeldStatement[
 export function holdStatements(
   home: string,
   statements: readonly Statement[],
-  { limit, memoryLimit }: Pick<HeldStatement, 'limit' | 'memoryLimit'>,
+  passed: Pick<HeldStatement, 'limit' | 'memoryLimit'>,
 ): void {
   const heldAt = new Date().toISOString()
-  const added = statements.map(
-    (statement): HeldStatement => ({
-      ...{ kind: statement.kind, name: statement.name, hash: hashOf(statement) },
-      ...{ limit, memoryLimit, timeoutMs: statement.timeoutMs, heldAt },
-    }),
-  )
+  const added = statements.map(statement => {
+    const { kind, name, timeoutMs } = statement
+    return { kind, name, timeoutMs, hash: hashOf(statement), ...passed, heldAt }
+  })
   const isOther = ({ kind, name, hash }: HeldStatement) =>
     added.every(one => one.hash !== hash && (kind === 'query' || one.kind !== kind || one.name !== name))
   const path = join(home, FILE)

@@ -29,66 +29,52 @@ function reasonOf(cause: unknown): string {
 /** The place of the target `name`. */
 export type NamedPlace = PostgresPlace & { name: string }
 
-type Known = readonly [
-  /** Matches the reason, or a line of context such as `PL/pgSQL function audit() line 3 at RAISE`. */
-  pattern: RegExp,
-  code: Extract<ErrorCode, 'TARGET_UNUSABLE' | 'TARGET_LOCKED' | 'TARGET_CHANGED'>,
-  hint: string | ((target: NamedPlace) => string),
-]
+type Hint = string | ((of: NamedPlace) => string)
 
 const fileOf = ({ passwordFile }: PostgresPlace): string => passwordFile ?? 'a file that `passwordFile` names'
 
-const userOf = ({ connection: { user } }: PostgresPlace): string => user
-
-/** In the order in which they are tried, since an owner's objects may have any name. */
-const KNOWN: readonly Known[] = [
+/**
+ * Hints by the reason, or by a line of context such as `PL/pgSQL function audit() line 3 at RAISE`, with codes other than TARGET_UNUSABLE.
+ * They are tried in this order, since an owner's objects may have any name.
+ */
+const KNOWN: readonly (readonly [RegExp, Hint, ErrorCode?])[] = [
   [
     /\b(?:PL\/\w+|SQL) function /,
-    'TARGET_UNUSABLE',
-    'A trigger of yours on a published table refuses its rows: drop it, or let it accept them.',
+    'A trigger of yours refuses rows of a published table: drop it, or let it accept them.',
   ],
-  [/violates .*constraint/, 'TARGET_UNUSABLE', 'Drop that constraint: a published table takes and loses any rows.'],
+  [/violates .*constraint/, 'Drop that constraint: a published table takes and loses any rows.'],
   [
     /row-level security/,
-    'TARGET_UNUSABLE',
-    of => `Run ALTER TABLE … DISABLE ROW LEVEL SECURITY, or ALTER ROLE ${userOf(of)} BYPASSRLS.`,
+    of => `Run ALTER TABLE … DISABLE ROW LEVEL SECURITY, or ALTER ROLE ${of.connection.user} BYPASSRLS.`,
   ],
-  [/already exists/, 'TARGET_UNUSABLE', 'Another object of the schema has that name: rename it.'],
-  [
-    /\bview\b|is not a table/,
-    'TARGET_UNUSABLE',
-    'A view has the name of a published table: drop it, and give the table its name back.',
-  ],
+  [/already exists/, 'Another object of the schema has that name: rename it.'],
+  [/\bview\b|is not a table/, 'A view has the name of a published table: drop it, and give the table its name back.'],
   [
     /read-only transaction/,
-    'TARGET_UNUSABLE',
-    of => `The server is a standby, or default_transaction_read_only is on for ${userOf(of)} or the database.`,
+    of => `The server is a standby, or default_transaction_read_only is on for ${of.connection.user} or the database.`,
   ],
   [
     /lock timeout|could not obtain lock/,
-    'TARGET_LOCKED',
     'A query of a reader or a VACUUM holds a table. The next publication tries again.',
+    'TARGET_LOCKED',
   ],
   [
     /could not serialize access|deadlock detected/,
-    'TARGET_CHANGED',
     'Nothing to do: the next publication starts from the present state of the target.',
+    'TARGET_CHANGED',
   ],
   [
     /password|authentication failed|role ".*" does not exist/,
-    'TARGET_UNUSABLE',
     of => `Correct \`user\`, or the password in ${fileOf(of)}: it is read again by the next publication.`,
   ],
   [
     /SSL|certificate|encryption/,
-    'TARGET_UNUSABLE',
-    ({ connection: { sslmode } }) =>
-      `\`sslmode\` is ${sslmode}. Without TLS at the server: disable; if it demands TLS: require, or verify-full with \`sslrootcert\`.`,
+    of =>
+      `\`sslmode\` is ${of.connection.sslmode}. Without TLS at the server: disable; if it demands TLS: require, or verify-full with \`sslrootcert\`.`,
   ],
   [
     /permission denied|must be owner/,
-    'TARGET_UNUSABLE',
-    of => `Grant it to ${userOf(of)}: docs/targets/postgres.md lists what the role needs.`,
+    of => `Grant it to ${of.connection.user}: docs/targets/postgres.md lists what the role needs.`,
   ],
 ]
 
@@ -104,11 +90,12 @@ export function postgresError(
   const reason = password === null ? full : full.replaceAll(password, '***')
   const text = String((cause as Error | undefined)?.message ?? cause)
   const context = /\n(.* function .*)/.exec(text)?.[1] ?? ''
-  const [, code, known] = KNOWN.find(([pattern]) => pattern.test(reason) || pattern.test(context)) ?? []
+  const [, known, code = 'TARGET_UNUSABLE'] =
+    KNOWN.find(([pattern]) => pattern.test(reason) || pattern.test(context)) ?? []
   const unknown = SERVER_ERROR.test(text)
     ? 'So PostgreSQL answered.'
     : 'Check that PostgreSQL runs and can be reached, and `host`, `port` and `database`.'
-  return new ConvohouseError(code ?? 'TARGET_UNUSABLE', {
+  return new ConvohouseError(code, {
     what: `Cannot use ${placeText(target)}: ${reason}`,
     hint: (typeof known === 'function' ? known(target) : known) ?? `${unknown} ${AS_BEFORE}`,
   })

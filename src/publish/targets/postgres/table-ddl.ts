@@ -20,16 +20,18 @@ export const createTable = (target: Target, { name, columns }: PackagedTable): s
 /** Returns the name with which PostgreSQL describes the type. */
 const describedAs = (type: string): string => type.replace('timestamptz', 'timestamp with time zone')
 
-/** @throws TARGET_CHANGED if a column has another type: altering it would rewrite the table, which concurrent readers would see empty */
-function expectTypes(
-  target: Named,
-  { name: table, columns }: PackagedTable,
-  stored: ReadonlyMap<string, string>,
-): void {
+/**
+ * Returns the columns that a stored table lacks. @throws TARGET_CHANGED if one has another type: altering it would rewrite the table, which
+ * concurrent readers would see empty
+ */
+function lackingColumns(target: Named, { name: table, columns }: PackagedTable, { tables }: StoredState) {
+  const stored = tables.get(table)
+  if (!stored) return []
+  const lacking = columns.filter(({ name }) => !stored.has(name))
   const other = columns.find(
-    ({ name, sqlType }) => stored.has(name) && stored.get(name) !== describedAs(columnType(sqlType)),
+    one => !lacking.includes(one) && stored.get(one.name) !== describedAs(columnType(one.sqlType)),
   )
-  if (!other) return
+  if (!other) return lacking
   const { name } = other
   const [column, earlier, place] = [quoteName(name), quoteName(`${name}_earlier`), quotedPlace(target, table)]
   const type = columnType(other.sqlType)
@@ -40,25 +42,20 @@ function expectTypes(
 }
 
 /** @throws TARGET_CHANGED if a column that a delta writes was dropped, renamed or altered */
-export function expectColumns(target: Named, table: PackagedTable, { tables }: StoredState): void {
-  const stored = tables.get(table.name)
-  if (!stored) return
-  expectTypes(target, table, stored)
-  const lacking = table.columns.find(({ name }) => !stored.has(name))
+export function expectColumns(target: Named, table: PackagedTable, state: StoredState): void {
+  const [lacking] = lackingColumns(target, table, state)
   if (!lacking) return
-  const what = `Column ${lacking.name} of ${tableText(target, table.name)} was dropped or renamed.`
-  throw changedByOwner(what, target.name)
+  throw changedByOwner(
+    `Column ${lacking.name} of ${tableText(target, table.name)} was dropped or renamed.`,
+    target.name,
+  )
 }
 
 /** Returns statements that add missing columns. @throws TARGET_CHANGED if a column has another type */
-export function addedColumns(target: Named, table: PackagedTable, { tables }: StoredState): string[] {
-  const stored = tables.get(table.name)
-  if (!stored) return []
-  expectTypes(target, table, stored)
-  return table.columns
-    .filter(column => !stored.has(column.name))
-    .map(column => `ALTER TABLE ${quotedPlace(target, table.name)} ADD COLUMN ${columnText(column)}`)
-}
+export const addedColumns = (target: Named, table: PackagedTable, state: StoredState): string[] =>
+  lackingColumns(target, table, state).map(
+    column => `ALTER TABLE ${quotedPlace(target, table.name)} ADD COLUMN ${columnText(column)}`,
+  )
 
 export const commentsOf = (target: Target, { name, about, columns }: PackagedTable): string[] => [
   `COMMENT ON TABLE ${quotedPlace(target, name)} IS ${quoteText(about)}`,
