@@ -39,7 +39,7 @@ interface RedactedAnswer<Envelope> {
 export type ResourceAnswer = RedactedAnswer<ResourceEnvelope | null>
 
 export function readExportAnswer(sent: Sent, asked: RequestContext, selected: boolean): ExportAnswer {
-  const exchange = requireComplete(sent, asked, isWholeObject)
+  const exchange = requireComplete(sent, asked)
   const { value, invalidUtf8 } = requireJson(exchange, asked)
   return {
     exchange,
@@ -68,7 +68,7 @@ export function readResourceAnswer(
   const { exchange, breakdown } = sent
   if (!isById(resource) || exchange?.status !== 404 || breakdown) {
     const prepare = (answer: unknown) => resource.prepare?.(answer, ids) ?? answer
-    return redacted(requireComplete(sent, asked, isWholeObject), asked, {
+    return redacted(requireComplete(sent, asked), asked, {
       prepare,
       read: parsed => readResourceEnvelope(resource, parsed),
     })
@@ -95,7 +95,7 @@ function redacted<E>(
 
 /** Returns the JSON of an answer that `check` accepts. It contains secrets, but not the token. */
 export function readJsonAnswer(sent: Sent, asked: RequestContext, check: (parsed: unknown) => void): unknown {
-  const exchange = requireComplete(sent, asked, isWholeObject)
+  const exchange = requireComplete(sent, asked)
   const { value } = requireJson(exchange, asked)
   documented(exchange, asked, () => check(value))
   return value
@@ -107,15 +107,14 @@ export function readCsvAnswer(sent: Sent, asked: RequestContext): Exchange {
   return exchange
 }
 
-/** `isWhole`: true for a body that is complete, whatever its header says of its length. */
-function requireComplete(sent: Sent, asked: RequestContext, isWhole = (_: Exchange) => false): Exchange {
+function requireComplete(sent: Sent, asked: RequestContext): Exchange {
   const { exchange, breakdown } = sent
   if (exchange === null) throw unanswered(asked, breakdown)
   const stopped = breakdown?.cause === 'aborted' || breakdown?.cause === 'closed'
   // An error status decides, even if the body is incomplete.
   if (!stopped && (exchange.status < 200 || exchange.status > 299)) throw refused(asked, exchange)
   const isCutOff = breakdown?.cause === 'network' || breakdown?.cause === 'timeout'
-  if (breakdown && !(isCutOff && isWhole(exchange))) throw broken(asked, exchange, breakdown)
+  if (breakdown && !(isCutOff && isWholeObject(exchange))) throw broken(asked, exchange, breakdown)
   return withoutToken(exchange, asked)
 }
 

@@ -4,27 +4,21 @@ import { ConvohouseError } from '../core/errors.ts'
 import type { Environment } from './kept-secret.ts'
 import { FOR_SHELL, hasControl, isForShell } from './values.ts'
 
-const OWN = /^CONVOHOUSE_/
 const PATHS = /^CONVOHOUSE_(?:HOME|CONFIG|CHECKS|MODELS|EXTENSIONS|\w+_FILE)$/
 
-const invalid = (name: string, problem: string, hint: string): ConvohouseError =>
-  new ConvohouseError('CONFIG_INVALID', { what: `The variable ${name} ${problem}.`, hint })
+const CONTROL = 'contains a line break or another control character'
 
 function cleaned(name: string, value: string): string {
   const text = value.trim()
-  if (hasControl(text))
-    throw invalid(name, 'contains a line break or another control character', 'Set it again without that character.')
-  if (PATHS.test(name) && isForShell(text))
-    throw invalid(name, FOR_SHELL, 'Shells replace it only outside of quotes; files of variables need the whole path.')
-  return text
+  const problem = hasControl(text) ? CONTROL : PATHS.test(name) && isForShell(text) ? FOR_SHELL : null
+  if (problem === null) return text
+  const hint =
+    'Set it again. Shells replace ~ and $HOME only outside of quotes, and files of variables need the whole path.'
+  throw new ConvohouseError('CONFIG_INVALID', { what: `The variable ${name} ${problem}.`, hint })
 }
 
 /** Returns the environment with trimmed variables of convohouse. @throws CONFIG_INVALID, which quotes no value */
-export const cleanEnvironment = (env: Environment): Environment => ({
-  ...env,
-  ...Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) =>
-      OWN.test(name) && value !== undefined ? [[name, cleaned(name, value)]] : [],
-    ),
-  ),
-})
+export function cleanEnvironment(env: Environment): Environment {
+  const own = Object.entries(env).filter(([name, value]) => name.startsWith('CONVOHOUSE_') && value !== undefined)
+  return { ...env, ...Object.fromEntries(own.map(([name, value]) => [name, cleaned(name, value!)])) }
+}

@@ -66,18 +66,16 @@ export function openWarehouseClient(access: WarehouseAccess): WarehouseClient {
   let reader: Reader | null = null
   let opening: Promise<Reader> | null = null
   let held = false
-  const open = async () => {
-    opening ??= openLocally(access)
-    reader = await opening.finally(() => {
-      opening = null
-    })
-  }
   return {
     query(query) {
       const locally = async () => {
-        if (reader === null) await open()
+        opening ??= openLocally(access)
+        reader = await opening.catch(error => {
+          opening = null
+          throw error
+        })
         held = false
-        return runQuery({ ...query, connection: reader!.connection })
+        return runQuery({ ...query, connection: reader.connection })
       }
       const byHolder = async () => {
         const result = await queryHolder({ ...query, home: access.home })
@@ -89,7 +87,7 @@ export function openWarehouseClient(access: WarehouseAccess): WarehouseClient {
     isHeld: () => held,
     close() {
       reader?.close()
-      reader = null
+      reader = opening = null
     },
   }
 }
