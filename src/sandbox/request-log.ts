@@ -15,8 +15,6 @@ export interface ServedRequest {
   path: string
   kind: RequestKind | 'other'
   agentId: string | null
-  /** Set for organization and team requests. */
-  organizationId?: string
   /** Documented parameters as sent; others are not recorded. */
   query: Record<string, string>
   /** HTTP status; 0 if the connection was closed without an answer. */

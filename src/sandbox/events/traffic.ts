@@ -4,9 +4,10 @@ import type { Hostility } from '../hostile/hostility.ts'
 import { MAX_CONVERSATIONS, type ResolvedOptions } from '../options.ts'
 import type { AgentList } from '../world/agents/agent-record.ts'
 import { recordOf } from '../world/conversation/record.ts'
-import type { Lives } from '../world/lives.ts'
+import { channelOf, createScene } from '../world/conversation/scene.ts'
 import type { Placement } from '../world/placement.ts'
-import { LONGEST_LIFETIME_MS } from '../world/schedule.ts'
+import { LONGEST_LIFETIME_MS, type Scheduler } from '../world/schedule.ts'
+import { coarseMomentsOf, lifeOf } from '../world/story.ts'
 import { conversationPayload, type Happening, happeningsOf } from './conversation-events.ts'
 import { isSentBy, type Payload, type WorldEvent } from './event-types.ts'
 import { workspaceEvents } from './workspace-events.ts'
@@ -14,7 +15,7 @@ import { workspaceEvents } from './workspace-events.ts'
 interface Parts {
   options: ResolvedOptions
   placement: Placement
-  lives: Lives
+  schedule: Scheduler
   hostility: Hostility
   agents: AgentList
   /** Renders the record as JSON text, as served. */
@@ -32,17 +33,12 @@ const KEPT_HOURS = 3
 
 export class Traffic {
   private readonly parts: Parts
-  private readonly agenda: Agenda
   private readonly hours = new Map<number, WorldEvent[]>()
+  /** Hours, from the epoch, in which something happens to a conversation, by its index. */
+  private readonly eventful = new Map<number, Set<number>>()
 
   constructor(parts: Parts) {
     this.parts = parts
-    const { options, placement, lives } = parts
-    this.agenda = new Agenda({
-      limit: options.arrivalsPerDay > 0 ? MAX_CONVERSATIONS : options.conversations,
-      createdMs: index => placement.createdMs(index),
-      coarseMoments: index => lives.coarseMoments(index),
-    })
   }
 
   /** Yields the events created after `afterMs`, up to `untilMs`, in order. */
@@ -67,7 +63,7 @@ export class Traffic {
   private make(hour: number): WorldEvent[] {
     const fromMs = hour * HOUR
     const untilMs = fromMs + HOUR - 1
-    const conversations = this.agenda.inHour(hour).flatMap(index => this.conversationEvents(index, fromMs, untilMs))
+    const conversations = this.conversationsIn(hour).flatMap(index => this.conversationEvents(index, fromMs, untilMs))
     const { options, agents } = this.parts
     const workspace = options.traffic ? workspaceEvents(options.seed, agents, fromMs - 1, untilMs) : []
     // The sort is stable: events of a conversation in one millisecond keep their order.
@@ -76,12 +72,12 @@ export class Traffic {
 
   /** A conversation without an `ID` has no events. */
   private conversationEvents(index: number, fromMs: number, untilMs: number): WorldEvent[] {
-    const { placement, lives, hostility, agents } = this.parts
+    const { options, placement, schedule, hostility, agents } = this.parts
     const convoId = hostility.idOf(index)
     if (convoId === undefined) return []
     const agentId = agents.ids[placement.agentOf(index)]!
     const { agentPlatform } = agents.at(agentId, fromMs)!
-    return happeningsOf(lives.life(index), lives.channel(index))
+    return happeningsOf(lifeOf(options.seed, schedule(index)), channelOf(options.seed, index))
       .filter(({ type, ms }) => ms >= fromMs && ms <= untilMs && isSentBy(agentPlatform, type))
       .map(happening => this.event(happening, { index, convoId, agentId }))
   }
@@ -101,37 +97,20 @@ export class Traffic {
   }
 
   private payload(happening: Happening, { index, convoId, agentId }: Subject): Payload {
-    const { lives, hostility, agents, render } = this.parts
+    const { options, schedule, hostility, agents, render } = this.parts
     const { ms } = happening
     const { title: agentName, region } = agents.at(agentId, ms)!
-    const scene = lives.scene(index, ms)
+    const scene = createScene(options, lifeOf(options.seed, schedule(index)), ms)
     const record = () =>
       hostility.isNone ? recordOf(scene) : (JSON.parse(render(index, ms)) as Record<string, unknown>)
     return conversationPayload({ happening, scene, convoId, agentId, agentName, region, record })
   }
-}
 
-interface AgendaWorld {
-  /** The index of every conversation is below this. */
-  limit: number
-  /** Start times never decrease with the index. */
-  createdMs(index: number): number
-  /** Returns a time in each hour in which something happens to the conversation. */
-  coarseMoments(index: number): number[]
-}
-
-/** Finds the conversations of an hour among those that began at most `LONGEST_LIFETIME_MS` before it. */
-class Agenda {
-  private readonly world: AgendaWorld
-  /** Hours, from the epoch, in which something happens to a conversation, by its index. */
-  private readonly hours = new Map<number, Set<number>>()
-
-  constructor(world: AgendaWorld) {
-    this.world = world
-  }
-
-  /** Returns the indices of the conversations in which something happens during that hour. */
-  inHour(hour: number): number[] {
+  /**
+   * Returns the indices of the conversations in which something happens during that hour. They began at most
+   * `LONGEST_LIFETIME_MS` before it.
+   */
+  private conversationsIn(hour: number): number[] {
     const until = this.firstSince((hour + 1) * HOUR)
     const found: number[] = []
     for (let index = this.firstSince(hour * HOUR - LONGEST_LIFETIME_MS); index < until; index++)
@@ -140,18 +119,21 @@ class Agenda {
   }
 
   private hoursOf(index: number): ReadonlySet<number> {
-    const kept = this.hours.get(index) ?? new Set(this.world.coarseMoments(index).map(ms => Math.floor(ms / HOUR)))
-    this.hours.set(index, kept)
+    const { options, schedule } = this.parts
+    const moments = () => coarseMomentsOf(options.seed, schedule(index))
+    const kept = this.eventful.get(index) ?? new Set(moments().map(ms => Math.floor(ms / HOUR)))
+    this.eventful.set(index, kept)
     return kept
   }
 
   /** Finds the first conversation that begins at or after that time, by bisection. */
   private firstSince(ms: number): number {
+    const { options, placement } = this.parts
     let low = 0
-    let high = this.world.limit
+    let high = options.arrivalsPerDay > 0 ? MAX_CONVERSATIONS : options.conversations
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.world.createdMs(middle) < ms) low = middle + 1
+      if (placement.createdMs(middle) < ms) low = middle + 1
       else high = middle
     }
     return low

@@ -85,7 +85,7 @@ const PROXY_PAGE =
 /** Applies the stages `around`, `lost`, `pace` and `date`. A lost answer stays billed. */
 export function spoil(answer: Answer, plan: FaultPlan): Answer {
   const sent = answer.status === 200 ? lose(surround(answer, plan), plan) : answer
-  const delivery = { ...sent.delivery, ...pace(sent, plan), ...date(sent, plan) }
+  const delivery = { ...sent.delivery, ...timing(sent, plan) }
   return Object.keys(delivery).length === 0 ? sent : { ...sent, delivery }
 }
 
@@ -118,16 +118,10 @@ function lose(answer: Answer, plan: FaultPlan): Answer {
   }
 }
 
-function pace({ delivery }: Answer, plan: FaultPlan): Delivery {
-  // The caller cannot observe the delay of an answer that is never sent.
+/** The caller cannot observe when an answer that is never sent is late, or its `Date`. */
+function timing({ delivery }: Answer, plan: FaultPlan): Delivery {
   if (delivery?.sends === 'nothing') return {}
-  const chosen = plan.take('pace')
-  if (chosen === undefined) return {}
-  return { holdMs: chosen.param }
-}
-
-function date({ delivery }: Answer, plan: FaultPlan): Delivery {
-  if (delivery?.sends === 'nothing') return {}
-  const chosen = plan.take('date')
-  return chosen === undefined ? {} : { dateOffsetMs: chosen.param }
+  const late = plan.take('pace')
+  const off = plan.take('date')
+  return { ...(late && { holdMs: late.param }), ...(off && { dateOffsetMs: off.param }) }
 }

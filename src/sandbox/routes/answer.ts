@@ -20,7 +20,7 @@ export interface Delivery {
   dateOffsetMs?: number
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
+export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** `code` values are tRPC's (notes on the API, "Set of `code` values"). */
 const CODES = {
@@ -55,9 +55,4 @@ export function fault(
     body: JSON.stringify({ message, code: CODES[status], issues }),
     ...(more.headers && { headers: more.headers }),
   }
-}
-
-/** Returns an answer whose body is already JSON text. */
-export function rawJson(body: Buffer): Answer {
-  return { status: 200, contentType: JSON_TYPE, body }
 }

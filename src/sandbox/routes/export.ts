@@ -3,7 +3,7 @@ import { SECOND } from '../../core/time.ts'
 import { misreport, type Reported, refusedBy, spoilPage } from '../faults/effects.ts'
 import type { ChosenFault, FaultPlan } from '../faults/faults.ts'
 import type { RateLimit } from '../limits/limits.ts'
-import { type Answer, fault, rawJson } from './answer.ts'
+import { type Answer, fault, JSON_TYPE } from './answer.ts'
 import { type ExportPage, paginatedPage, selectedPage } from './export-page.ts'
 import { type ExportQuery, parseExportQuery } from './export-query.ts'
 import type { RouteRequest, SandboxService } from './route.ts'
@@ -67,7 +67,8 @@ function render(service: SandboxService, query: ExportQuery, page: ExportPage, n
   }
   const rateLimit = { requestsPerHour: hour.requestsPerHour, remainingHour: hour.remaining(nowMs) }
   const reported = misreport({ usage, rateLimit }, plan, quota, nowMs)
-  return { ...rawJson(envelope(head, data, envelopeTail({ query, page, reported }))), ...counted }
+  const body = envelope(head, data, envelopeTail({ query, page, reported }))
+  return { status: 200, contentType: JSON_TYPE, body, ...counted }
 }
 
 /** Builds `{head…, "data": [records], tail…}` in the order of section 4.12; the records are already JSON text. */

@@ -90,7 +90,6 @@ export function route(service: SandboxService, request: SandboxRequest): Answer 
     path: pathname,
     kind: logged?.kind ?? 'other',
     agentId: address?.ids.agentId ?? null,
-    ...(address?.ids.orgId !== undefined && { organizationId: address.ids.orgId }),
     query: recorded(searchParams, Object.keys(logged?.query?.shape ?? {})),
     status: answer.status,
     returned: answer.returned ?? 0,

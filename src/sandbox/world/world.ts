@@ -9,11 +9,16 @@ import { createHostility, type Hostility } from '../hostile/hostility.ts'
 import { MAX_CONVERSATIONS, type ResolvedOptions, resolveOptions, type SandboxOptions } from '../options.ts'
 import type { AgentRecord } from './agents/agent-record.ts'
 import { AgentList } from './agents/agent-record.ts'
-import { Lives } from './lives.ts'
+import { renderDocument } from './conversation/record.ts'
+import { createScene } from './conversation/scene.ts'
 import { createPlacement, type Placement } from './placement.ts'
 import type { IsCurrent, Place, Walk } from './roster.ts'
 import { Roster } from './roster.ts'
 import { activityMoment, billableSessions, createScheduler, type Scheduler } from './schedule.ts'
+import { type Life, lifeOf, momentsOf } from './story.ts'
+
+/** Exceeds the number of moments of any life: four sessions with seven each, archiving, a rating and three notes. */
+const VERSIONS = 40
 
 /** A conversation record of section 2.10, as a client parses it. */
 type ConversationDocument = Record<string, unknown>
@@ -31,8 +36,6 @@ interface TrueConversation {
 interface Tally {
   visible: number
   exportable: number
-  /** Counts the sessions of all records that an export returns, including those without an `ID`. */
-  billableSessions: number
   /** Number of records that are returned and billed but are no conversations: without an `ID`, or not an object. */
   nameless: number
 }
@@ -44,7 +47,6 @@ export class World {
   private readonly roster: Roster
   private readonly hostility: Hostility
   private readonly agents: AgentList
-  private readonly lives: Lives
   private readonly traffic: Traffic
 
   constructor(options: ResolvedOptions) {
@@ -54,10 +56,9 @@ export class World {
     this.roster = new Roster(options, this.placement, this.schedule)
     this.hostility = createHostility(options)
     this.agents = new AgentList(options)
-    this.lives = new Lives(options, this.schedule)
-    const { placement, lives, hostility, agents } = this
+    const { placement, schedule, hostility, agents } = this
     const render = (index: number, nowMs: number) => this.render(index, nowMs)
-    this.traffic = new Traffic({ options, placement, lives, hostility, agents, render })
+    this.traffic = new Traffic({ options, placement, schedule, hostility, agents, render })
   }
 
   agentIds(): string[] {
@@ -83,12 +84,10 @@ export class World {
   }
 
   tally(id: string, nowMs: number): Tally {
-    const sum: Tally = { visible: 0, exportable: 0, billableSessions: 0, nameless: 0 }
+    const sum: Tally = { visible: 0, exportable: 0, nameless: 0 }
     for (const index of this.shown(id, nowMs)) {
-      const billable = this.billable(index, nowMs)
       sum.visible++
-      if (billable > 0) sum[this.hostility.isNameless(index) ? 'nameless' : 'exportable']++
-      sum.billableSessions += billable
+      if (this.billable(index, nowMs) > 0) sum[this.hostility.isNameless(index) ? 'nameless' : 'exportable']++
     }
     return sum
   }
@@ -117,12 +116,16 @@ export class World {
 
   /** Returns a key of the record's state: the keys of two times are equal exactly if the record is the same at both. */
   stateKey(index: number, nowMs: number): number {
-    return this.lives.stateKey(index, nowMs)
+    return index * VERSIONS + momentsOf(this.life(index)).filter(ms => ms <= nowMs).length
   }
 
-  /** Renders the record as JSON text, as it is served. */
+  /** Renders the record as JSON text, as it is served; the conversation must have begun by then. */
   render(index: number, nowMs: number): string {
-    return this.hostility.mutate(index, this.lives.render(index, nowMs))
+    return this.hostility.mutate(index, renderDocument(createScene(this.options, this.life(index), nowMs)))
+  }
+
+  private life(index: number): Life {
+    return lifeOf(this.options.seed, this.schedule(index))
   }
 
   private truth(index: number, id: string, nowMs: number): TrueConversation {
