@@ -6,9 +6,10 @@
 //   POST /_sandbox/faults {seed?, rates?, script?} replaces the faults; {} turns them off
 
 import { SECOND } from '../core/time.ts'
-import { faultIssues } from './faults/fault-settings.ts'
+import { FaultSettings } from './faults/fault-settings.ts'
 import { metricsOf } from './routes/agent-resources.ts'
 import { type Answer, fault, jsonAnswer } from './routes/answer.ts'
+import { readBody } from './routes/input.ts'
 import type { SandboxService } from './routes/route.ts'
 import { existingJobs } from './routes/workspaces.ts'
 
@@ -54,17 +55,8 @@ function getResources(service: SandboxService): Answer {
 }
 
 function setFaults({ faults }: SandboxService, { body }: ControlRequest): Answer {
-  const given = parseJson(body)
-  const issues = faultIssues(given)
-  if (issues.length > 0) return fault(400, 'Invalid faults', { issues })
-  faults.set(given as object)
+  const read = readBody(FaultSettings, body)
+  if ('refused' in read) return read.refused
+  faults.set(read.value)
   return jsonAnswer({})
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -28,12 +28,7 @@ export function organizationEvent({ ms, change, organization, client }: Organiza
   return workspaceEvent(client ? `client_${change}` : `organisation_${change}`, ms, payload)
 }
 
-export const workspaceEvent = (
-  type: WorldEvent['type'],
-  ms: number,
-  fields: Payload,
-  agentId?: string,
-): WorldEvent => ({
+const workspaceEvent = (type: WorldEvent['type'], ms: number, fields: Payload, agentId?: string): WorldEvent => ({
   ...{ type, createdMs: ms, agentId, convoId: undefined },
   payload: { event: type, createdAt: ms, ...fields },
 })

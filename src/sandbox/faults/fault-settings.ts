@@ -8,7 +8,7 @@
 
 import { z } from 'zod'
 import { DAY, HOUR, SECOND } from '../../core/time.ts'
-import { issueTexts, type Param, paramIssue, ratesSchema } from '../rates.ts'
+import { type Param, paramIssue, ratesSchema } from '../rates.ts'
 
 /**
  * `account`: changes the workspace's counters. `front`: the request never reaches the export. `refusal`: the export
@@ -118,7 +118,7 @@ const Rule = z
     if (message !== undefined) issues.push({ code: 'custom', input: value, message })
   })
 
-const Settings = z.strictObject({
+export const FaultSettings = z.strictObject({
   /** Determines which request numbers are hit. Default: 1. */
   seed: z.number().int().optional(),
   /** A probability for each export. */
@@ -127,10 +127,4 @@ const Settings = z.strictObject({
   script: z.array(Rule).optional(),
 })
 
-export type FaultSettings = z.infer<typeof Settings>
-
-/** Returns the validation issues of settings; empty if they are valid. */
-export function faultIssues(given: unknown): string[] {
-  const read = Settings.safeParse(given)
-  return read.success ? [] : issueTexts(read.error)
-}
+export type FaultSettings = z.infer<typeof FaultSettings>

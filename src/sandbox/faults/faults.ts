@@ -2,10 +2,10 @@
 //
 // A rate's random draw depends on seed, request number and fault: changing one rate does not change which requests another fault
 // hits, and the same sequence of requests gets the same faults. The script takes precedence over the rates.
-import { invalidOption, paramOf, shareOf } from '../rates.ts'
+import { invalidOption, issueTexts, paramOf, shareOf } from '../rates.ts'
 import type { RequestKind } from '../request-log.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
-import { FAULT_NAMES, FAULTS, type FaultName, type FaultSettings, faultIssues, type Stage } from './fault-settings.ts'
+import { FAULT_NAMES, FAULTS, type FaultName, FaultSettings, type Stage } from './fault-settings.ts'
 
 /** Properties of a request that faults depend on. */
 interface FaultRequest {
@@ -58,10 +58,10 @@ export class Faults {
    * @throws ConvohouseError CONFIG_INVALID
    */
   set(given: FaultSettings): void {
-    const issues = faultIssues(given)
-    if (issues.length > 0) {
+    const { error } = FaultSettings.safeParse(given)
+    if (error) {
       const hint = 'Give rates by name, a script of rules, or both; docs/sandbox.md lists the faults.'
-      throw invalidOption('faults', `cannot be read: ${issues.join('; ')}`, hint)
+      throw invalidOption('faults', `cannot be read: ${issueTexts(error).join('; ')}`, hint)
     }
     this.settings = given
     this.requests = {}

@@ -112,10 +112,6 @@ export class RateLimit {
     this.options = options
   }
 
-  get requestsPerHour(): number {
-    return this.options.hourlyRequests
-  }
-
   admit(nowMs: number): Admission {
     this.forget(nowMs)
     if (this.times.length < this.options.hourlyRequests) {

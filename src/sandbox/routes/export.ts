@@ -52,7 +52,7 @@ interface Circumstances {
 }
 
 function render(service: SandboxService, query: ExportQuery, page: ExportPage, now: Circumstances): Answer {
-  const { world, records, quota, hour } = service
+  const { options, world, records, quota, hour } = service
   const { nowMs, dataMs, plan } = now
   const usage = quota.bill(page.billed, nowMs)
   const counted = { returned: page.indices.length, billed: page.billed }
@@ -65,7 +65,7 @@ function render(service: SandboxService, query: ExportQuery, page: ExportPage, n
     success: true,
     message: `Exported ${counted.returned} conversations (${counted.billed} billable sessions)`,
   }
-  const rateLimit = { requestsPerHour: hour.requestsPerHour, remainingHour: hour.remaining(nowMs) }
+  const rateLimit = { requestsPerHour: options.hourlyRequests, remainingHour: hour.remaining(nowMs) }
   const reported = misreport({ usage, rateLimit }, plan, quota, nowMs)
   const body = envelope(head, data, envelopeTail({ query, page, reported }))
   return { status: 200, contentType: JSON_TYPE, body, ...counted }

@@ -46,8 +46,6 @@ export interface Route {
   kind: RequestKind
   /** Its query parameters; omitted for none. */
   query?: z.ZodObject
-  /** Set if the handler itself applies refusing faults and checks parameters, since the export's rate limit comes between. */
-  metered?: true
   answer(service: SandboxService, request: RouteRequest): Answer
 }
 
