@@ -115,8 +115,8 @@ export interface Receiver {
   url: string
   received: Received[]
   requests: { method: string | undefined; contentType: string | undefined }[]
-  /** Status of every later answer; undefined for no answer. */
-  status: number | undefined
+  /** Status of every later answer. */
+  status: number
 }
 
 /** Opens a receiver of events, which is closed when the test ends. */
@@ -125,7 +125,7 @@ export async function openReceiver(): Promise<Receiver> {
   const server = createServer(async (request, response) => {
     receiver.received.push(JSON.parse(await text(request)) as Received)
     receiver.requests.push({ method: request.method, contentType: request.headers['content-type'] })
-    if (receiver.status !== undefined) response.writeHead(receiver.status).end()
+    response.writeHead(receiver.status).end()
   })
   receiver.url = `http://127.0.0.1:${await listening(server)}/hooks`
   return receiver

@@ -24,22 +24,12 @@ export interface ChosenFault {
 
 type Fits = (name: FaultName) => boolean
 
-/** The faults chosen for one request. */
-export class FaultPlan {
+/** The faults of one request. */
+export interface FaultPlan {
   /** Names of the faults served so far, in order. */
-  readonly served: FaultName[] = []
-  private readonly choose: (fits: Fits) => ChosenFault | undefined
-
-  constructor(choose: (fits: Fits) => ChosenFault | undefined) {
-    this.choose = choose
-  }
-
+  served: FaultName[]
   /** Takes the chosen fault of that stage, if it fits. It is counted as served, so the caller must apply it. */
-  take(stage: Stage, fits: Fits = () => true): ChosenFault | undefined {
-    const chosen = this.choose(name => FAULTS[name].stage === stage && fits(name))
-    if (chosen !== undefined) this.served.push(chosen.name)
-    return chosen
-  }
+  take(stage: Stage, fits?: Fits): ChosenFault | undefined
 }
 
 export class Faults {
@@ -73,12 +63,16 @@ export class Faults {
     const number = (this.requests[facts.kind] ?? 0) + 1
     this.requests[facts.kind] = number
     const request = { ...facts, number }
-    return new FaultPlan(fits => {
-      const serves = (name: FaultName) => fits(name) && fitsRequest(name, request)
+    const served: FaultName[] = []
+    const take: FaultPlan['take'] = (stage, fits = () => true) => {
+      const serves = (name: FaultName) => FAULTS[name].stage === stage && fits(name) && fitsRequest(name, request)
       const chosen = this.scripted(request, serves) ?? this.drawn(request, serves)
-      if (chosen !== undefined) this.served[chosen.name] = (this.served[chosen.name] ?? 0) + 1
+      if (chosen === undefined) return undefined
+      served.push(chosen.name)
+      this.served[chosen.name] = (this.served[chosen.name] ?? 0) + 1
       return chosen
-    })
+    }
+    return { served, take }
   }
 
   private scripted(request: FaultRequest, serves: Fits): ChosenFault | undefined {
