@@ -1,7 +1,7 @@
 // The process of the `convohouse` command, loaded by its entry (convohouse.cts).
 
 import { EXIT_CODES } from '../core/errors.ts'
-import { installWatchdog, statementsRun } from '../warehouse/statements/watchdog.ts'
+import { holdOverdue, installWatchdog, statementsRun } from '../warehouse/statements/watchdog.ts'
 import { printError, runCommand } from './run-command.ts'
 import { exitNow } from './terminal/exit-now.ts'
 import { endOnSignals } from './terminal/signals.ts'
@@ -16,4 +16,7 @@ installWatchdog(error => {
 })
 await runCommand(args)
 // A query that was stopped, and that DuckDB does not interrupt, would keep the process.
-if (statementsRun()) exitNow(Number(process.exitCode ?? EXIT_CODES.ok))
+if (statementsRun()) {
+  holdOverdue()
+  exitNow(Number(process.exitCode ?? EXIT_CODES.ok))
+}

@@ -77,7 +77,7 @@ function keptBytes(
   { traits, forms }: { traits: PayloadTraits; forms: readonly string[] },
 ): { bytes: Buffer; removed: RemovedSecrets } {
   const { hasSecretInside, inexact } = traits
-  const { value: kept, droppedPaths } = redactSecrets(payload, { isUntouched: isCustomerField, isEvent: true })
+  const { value: kept, droppedPaths } = redactSecrets(payload, { isUntouched: isCustomerField, isOfCustomers: true })
   const bytes = Buffer.from(canonical(kept, inexact))
   const holdsForm = hasSecretInside || forms.some(form => bytes.includes(form))
   return {

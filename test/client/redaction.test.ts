@@ -285,11 +285,18 @@ describe('a credential', () => {
     ]
     const sent = { in: 'header', key: 'X-Auth-Key', value: 'canary' }
     expect(redactSecrets({ formData: [...pairs, sent] }).droppedPaths).toEqual([])
-    expect(redactSecrets({ anything: [...pairs, sent] }, { isEvent: true })).toEqual({
+    expect(redactSecrets({ anything: [...pairs, sent] }, { isOfCustomers: true })).toEqual({
       value: { anything: [...pairs, { in: 'header', key: 'X-Auth-Key' }] },
       droppedPaths: ['anything[2].value'],
     })
   })
+})
+
+it('names of parameters in a tool’s schema and in an event are kept, with their values', () => {
+  const schema = { parameters: { properties: { customer_key: { type: 'string' }, signature: { type: 'string' } } } }
+  expect(redactSecrets(schema)).toEqual({ value: schema, droppedPaths: [] })
+  const call = { parameters: { sort_key: 'y' }, queryParams: { signature: 'z' }, query: 'where is my key: 123' }
+  expect(redactSecrets(call, { isOfCustomers: true })).toEqual({ value: call, droppedPaths: [] })
 })
 
 const redactText = (text: string, secrets: readonly string[]) => redactForms(text, writtenForms(secrets))

@@ -37,7 +37,7 @@ describe('a query that DuckDB does not interrupt', () => {
     const isBack = () => until(async () => (await ask('SELECT 1')) === 'rows')
     await watching.said('next round at')
 
-    expect(await ask(HUGE)).toMatch(/QUERY_MEMORY|WAREHOUSE_ENDED/)
+    expect(await ask(HUGE)).toMatch(/QUERY_MEMORY|QUERY_HELD/)
     await until(async () => stderr.includes('restarting it'))
     await isBack()
     expect(await ask(HUGE)).toBe('QUERY_HELD')
@@ -77,6 +77,8 @@ describe('a query that DuckDB does not interrupt', () => {
     expect((await cli(['sync', '--yes', ...config], { env: TOKEN_ENV })).code).toBe(0)
     const { stderr } = await cli(['query', ENDLESS, '--timeout', '1s', ...config], { env: TOKEN_ENV })
     expect(stderr).toMatch(/^error QUERY_TIMEOUT: The query ran longer than 1 s\./)
+    const again = await cli(['query', ENDLESS, '--timeout', '1s', ...config], { env: TOKEN_ENV })
+    expect(again.stderr).toMatch(/^error QUERY_HELD: The query passed its time limit \(1s\)/)
   })
 })
 

@@ -26,17 +26,17 @@ interface Redacted {
 interface RedactionOptions {
   /** Keys whose values are kept without applying any rule. */
   isUntouched?: (name: string) => boolean
-  /** True for an event, in which pairs of names and values may be customer data, unless they say where they are sent. */
-  isEvent?: boolean
+  /** True for events, where pairs of names and values, and parameters, may be customer data, unless they say where they are sent. */
+  isOfCustomers?: boolean
 }
 
 /** Returns a copy of a JSON value without its secrets. Idempotent. */
 export function redactSecrets(
   value: unknown,
-  { isUntouched = () => false, isEvent = false }: RedactionOptions = {},
+  { isUntouched = () => false, isOfCustomers = false }: RedactionOptions = {},
 ): Redacted {
   const droppedPaths: string[] = []
-  const redaction: Redaction = { isUntouched, isEvent, drop: place => droppedPaths.push(pathOf(place)) }
+  const redaction: Redaction = { isUntouched, isOfCustomers, drop: place => droppedPaths.push(pathOf(place)) }
   return { value: redact(value, ROOT, redaction), droppedPaths }
 }
 
@@ -118,11 +118,15 @@ const ROOT: Place = { above: null, key: '', depth: 0, inPlace: false, isCustomer
 const within = (above: Place, key: string | number): Place => ({ ...above, above, key, depth: above.depth + 1 })
 
 /** Returns the place of a member. Everything inside a configuration or customer data belongs to the outermost one. */
-function memberOf(above: Place, name: string): Place {
+function memberOf(above: Place, name: string, { isOfCustomers }: Redaction): Place {
   const place = within(above, name)
   if (above.inPlace || above.isCustomerData) return place
-  const { isPlace, isCustomerData } = nameMeaning(name)
-  return isPlace ? { ...place, inPlace: true } : isCustomerData ? { ...place, isCustomerData } : place
+  const { isPlace, isParameters, isCustomerData } = nameMeaning(name)
+  return isPlace || (isParameters && !isOfCustomers)
+    ? { ...place, inPlace: true }
+    : isCustomerData
+      ? { ...place, isCustomerData }
+      : place
 }
 
 /** True for keys that look like identifiers: digits only at the end, and no known form of a secret. */
@@ -188,8 +192,8 @@ function redactList(list: readonly unknown[], place: Place, redaction: Redaction
 }
 
 /** True for `["X-Api-Key", "abc"]` in a list of pairs. */
-const isPairInList = (list: readonly unknown[], place: Place, { isEvent }: Redaction): boolean =>
-  list.length === 2 && typeof place.key === 'number' && !place.isCustomerData && !isEvent
+const isPairInList = (list: readonly unknown[], place: Place, { isOfCustomers }: Redaction): boolean =>
+  list.length === 2 && typeof place.key === 'number' && !place.isCustomerData && !isOfCustomers
 
 /** True for a value after a secret's name: `["--api-key", "abc"]` (program arguments), `["X-Api-Key", "abc"]` (a header). */
 function followsSecretName(list: readonly unknown[], index: number): boolean {
@@ -203,7 +207,7 @@ function redactObject(object: JsonObject, place: Place, redaction: Redaction): J
   const besideSecret = namesBesideSecret(object, place, redaction)
   const kept = Object.entries(object).flatMap(([name, value]): [string, unknown][] => {
     if (redaction.isUntouched(name) && !place.inPlace) return [[name, value]]
-    const own = memberOf(place, name)
+    const own = memberOf(place, name, redaction)
     if (!place.isCustomerData) {
       if (isNamedSecret(name, object, place) || besideSecret.has(name)) {
         redaction.drop(own)
@@ -238,13 +242,13 @@ const NONE: ReadonlySet<string> = new Set()
 function namesBesideSecret(
   object: JsonObject,
   { inPlace, isCustomerData }: Place,
-  { isEvent }: Redaction,
+  { isOfCustomers }: Redaction,
 ): ReadonlySet<string> {
   if (isCustomerData) return NONE
   return new Set([
     ...(isEnvironmentVariable(object)
       ? carriedValues(object).filter(carried => (object[carried] ?? null) !== null)
-      : namedAfterSecret(object, !isEvent || inPlace || isSent(object))),
+      : namedAfterSecret(object, !isOfCustomers || inPlace || isSent(object))),
     ...(isAuditEntry(object) && isAboutSecret(object)
       ? AUDITED_VALUES.filter(audited => (object[audited] ?? null) !== null)
       : []),

@@ -16,6 +16,8 @@ interface NameMeaning {
   isKey: boolean
   /** True for the configuration of an external service: `vapiConfig`, `externalVoiceSettings`, `mcpServers`, `env`, `auth`. */
   isPlace: boolean
+  /** True for an object of parameters of an external service: `queryParams`. */
+  isParameters: boolean
   /** True for customer data, regardless of the names inside it. */
   isCustomerData: boolean
   /** True for the member of a carrier that contains its name: `key` in `{ in: "header", key: "X-Auth", value: … }`. */
@@ -46,7 +48,9 @@ const SIGNATURE = /(?<!mail[_\-\s]?)(?:sig|signature|hmac)$/i
 const PUBLIC_KEY = /public[_\-\s]*key$/i
 const AUTH = /auth(?:[_\-\s]?(?:header|value|string|code|data))?$/i
 const PLACE =
-  /configs?$|^mcp[_-]?servers?$|^env(?:ironment|[_-]?vars?)?$|headers?$|^auth(?:entication)?$|^(?:query|url|request)?[_-]?(?:query|params?|parameters)$|vapi|(?:voice|external)[\w-]*settings$/i
+  /configs?$|^mcp[_-]?servers?$|^env(?:ironment|[_-]?vars?)?$|headers?$|^auth(?:entication)?$|vapi|(?:voice|external)[\w-]*settings$/i
+/** `parameters` alone is a JSON schema. */
+const PARAMETERS = /^(?:query|url|request)[_-]?(?:params?|parameters)$/i
 
 const CARRIED_NAME =
   /^(?:(?:header|field|query|param(?:eter)?|variable)[_-]?)?(?:name|key)$|^(?:header|param(?:eter)?|variable)$/i
@@ -76,6 +80,7 @@ function meaningOf(name: string): NameMeaning {
     isAuth: AUTH.test(name),
     isKey: (KEY.test(name) && !PUBLIC_KEY.test(name)) || SIGNATURE.test(name),
     isPlace: PLACE.test(name),
+    isParameters: PARAMETERS.test(name),
     isCustomerData: CUSTOMER_DATA.has(name.replace(/[_-]/g, '').toLowerCase()),
     isCarriedName: CARRIED_NAME.test(name),
     isCarriedValue: CARRIED_VALUE.test(name),

@@ -70,14 +70,17 @@ export function holdStatements(
 
 /** Returns which limit the statement passed, for messages: `its memory limit (640MB)`. */
 export const limitText = ({ limit, memoryLimit, timeoutMs }: Omit<HeldStatement, 'hash' | 'heldAt'>): string =>
-  limit === 'memory' ? `its memory limit (${memoryLimit})` : `its time limit (${durationText(timeoutMs)})`
+  limit === 'memory' ? `its memory limit (${memoryLimit})` : `its time limit (${durationText(Math.round(timeoutMs))})`
 
-/** @throws QUERY_HELD if the statement is held, and has the same limits as then or lower ones */
-export function expectNotHeld(home: string, statement: Statement, memoryLimit: string): void {
+/** @throws QUERY_HELD if the statement is held, and has the same limits as then or lower ones; `memoryLimit`: null for then */
+export function expectNotHeld(home: string, statement: Statement, memoryLimit: string | null): void {
   const hash = hashOf(statement)
   const held = heldStatements(home).find(one => one.hash === hash)
   if (!held) return
-  const isRaised = held.limit === 'memory' ? memoryLimit !== held.memoryLimit : statement.timeoutMs > held.timeoutMs
+  const isRaised =
+    held.limit === 'memory'
+      ? (memoryLimit ?? held.memoryLimit) !== held.memoryLimit
+      : statement.timeoutMs > held.timeoutMs
   if (isRaised) return
   const leftMs = Math.max(MINUTE, Date.parse(held.heldAt) + QUERY_MS - Date.now())
   throw new ConvohouseError('QUERY_HELD', {

@@ -27,8 +27,13 @@ interface Running {
   limit: 'memory' | 'time'
   /** An allocator may keep the memory of an earlier statement, so this counts from the memory at the start, if that was more. */
   mostBytes: number
-  /** When the process is ended if the statement still runs. */
-  overdueMs: number
+  /** When the statement is to end, ms. */
+  untilMs: number
+  /**
+   * Looks since it was stopped. Counted, since a process that was paused (SIGSTOP, a frozen container) would otherwise find its
+   * statement overdue before DuckDB has noticed the interrupt.
+   */
+  looksAfter: number
   stop(reason: ConvohouseError): void
 }
 
@@ -59,15 +64,24 @@ const passedMemory = ({ memoryLimit }: Warehouse): ConvohouseError =>
     hint: 'Query fewer rows, or smaller values: DuckDB does not count memory inside one value.',
   })
 
-function end(overdue: readonly Running[], of: Warehouse): void {
-  clearInterval(timer)
-  const { limit, statement } = overdue[0]!
-  const statements = overdue.map(one => one.statement)
+const isOverdue = ({ limit, untilMs }: Running): boolean => limit === 'memory' || performance.now() > untilMs
+
+/** Holds the running statements that have passed a limit: the process is about to end. */
+export function holdOverdue(overdue: readonly Running[] = [...running].filter(isOverdue)): void {
+  if (overdue.length === 0) return
+  const { limit } = overdue[0]!
+  const statements = overdue.map(({ statement }) => statement)
   try {
-    holdStatements(of.home, statements, { limit, memoryLimit: of.memoryLimit })
+    holdStatements(warehouse!.home, statements, { limit, memoryLimit: warehouse!.memoryLimit })
   } catch {
     // On a full disk the statement is not held.
   }
+}
+
+function end(overdue: readonly Running[], of: Warehouse): void {
+  clearInterval(timer)
+  holdOverdue(overdue)
+  const { limit, statement } = overdue[0]!
   const { kind, name } = statement
   endProcess!(
     new ConvohouseError(limit === 'memory' ? 'QUERY_MEMORY' : 'QUERY_TIMEOUT', {
@@ -78,15 +92,17 @@ function end(overdue: readonly Running[], of: Warehouse): void {
 }
 
 function look(of: Warehouse): void {
-  const nowMs = performance.now()
   const rss = process.memoryUsage.rss()
-  for (const one of running)
+  const overdue: Running[] = []
+  for (const one of running) {
     if (rss > one.mostBytes && one.limit !== 'memory') {
       one.limit = 'memory'
-      one.overdueMs = Math.min(one.overdueMs, nowMs + AFTER_STOP_MS)
+      one.looksAfter = 0
       one.stop(passedMemory(of))
-    }
-  const overdue = [...running].filter(({ overdueMs }) => nowMs > overdueMs)
+    } else if (isOverdue(one)) one.looksAfter += 1
+    const afterMs = one.limit === 'memory' ? AFTER_STOP_MS : AFTER_TIMEOUT_MS
+    if (one.looksAfter * LOOK_EVERY_MS > afterMs) overdue.push(one)
+  }
   if (overdue.length > 0) end(overdue, of)
 }
 
@@ -98,9 +114,9 @@ export function watchStatement(statement: Statement, stop: Running['stop']): () 
   if (endProcess === null || warehouse === null) return () => {}
   const of = warehouse
   expectNotHeld(of.home, statement, of.memoryLimit)
-  const overdueMs = performance.now() + statement.timeoutMs + AFTER_TIMEOUT_MS
+  const untilMs = performance.now() + statement.timeoutMs
   const mostBytes = Math.max(1.25 * sizeOf(of.memoryLimit), process.memoryUsage.rss()) + BESIDE_BYTES
-  const one: Running = { statement, limit: 'time', mostBytes, overdueMs, stop }
+  const one: Running = { statement, limit: 'time', mostBytes, untilMs, looksAfter: 0, stop }
   running.add(one)
   if (running.size === 1) timer = setInterval(look, LOOK_EVERY_MS, of)
   return () => {

@@ -198,7 +198,7 @@ async function run(running: Running, timeoutMs: number): Promise<void> {
   try {
     // Applies only to this session: the process's own connections keep their time zone.
     await connection.run("SET SESSION TimeZone = 'UTC'")
-    const statement = queryStatement(query.sql, timeoutMs)
+    const statement = queryStatement(query.sql, Math.min(query.timeoutMs, MAX_TIMEOUT_MS))
     const session = await openSession(connection, { timeoutMs, signal, statement })
     try {
       await (query.format === 'parquet' ? sendParquet : sendRows)({ ...running, connection, session })

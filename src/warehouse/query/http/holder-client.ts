@@ -4,8 +4,9 @@ import { open, rm } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { notWritable } from '../../../core/disk.ts'
-import { ConvohouseError, ERRORS, type ErrorCode } from '../../../core/errors.ts'
+import { ConvohouseError, ERRORS, type ErrorCode, isCode } from '../../../core/errors.ts'
 import { durationText, SECOND } from '../../../core/time.ts'
+import { expectNotHeld, queryStatement } from '../../statements/held.ts'
 import { CELLS_MEDIA_TYPE, type CellsMessage, type ErrorBody, readFrames } from '../formats/cells.ts'
 import { type ParquetFile, partOf, putInPlace } from '../parquet.ts'
 import type { Batch, Column, QueryResult, Tally } from '../results.ts'
@@ -34,7 +35,7 @@ export interface HolderQuery extends Asked {
  */
 export async function queryHolder(query: HolderQuery & { maxRows?: number }): Promise<QueryResult> {
   const { maxRows } = query
-  const answer = await post(query, CELLS_MEDIA_TYPE, { maxRows })
+  const answer = await post(query, CELLS_MEDIA_TYPE, { maxRows }).catch(error => Promise.reject(reasonOf(error, query)))
   try {
     const messages = readFrames(answer.pieces())
     const first = await nextMessage(messages)
@@ -42,7 +43,17 @@ export async function queryHolder(query: HolderQuery & { maxRows?: number }): Pr
     return resultOf(answer, messages, first.columns)
   } catch (error) {
     answer.hangUp()
-    throw error
+    throw reasonOf(error, query)
+  }
+}
+
+/** Returns the limit that the query passed, if the process was ended for it. */
+function reasonOf(error: unknown, { home, sql, timeoutMs }: HolderQuery): unknown {
+  try {
+    if (isCode(error, 'WAREHOUSE_ENDED')) expectNotHeld(home, queryStatement(sql, timeoutMs), null)
+    return error
+  } catch (held) {
+    return held
   }
 }
 
@@ -53,14 +64,14 @@ export async function queryHolder(query: HolderQuery & { maxRows?: number }): Pr
  */
 export async function queryHolderToParquet(query: HolderQuery & { file: string }): Promise<ParquetFile> {
   const part = partOf(query.file)
-  const answer = await post(query, PARQUET_MEDIA_TYPE, {})
+  const answer = await post(query, PARQUET_MEDIA_TYPE, {}).catch(error => Promise.reject(reasonOf(error, query)))
   try {
     const bytes = await receive(answer, part)
     await putInPlace(part, query.file)
     return { rows: Number(answer.response.headers[ROWS_HEADER.toLowerCase()]), bytes }
   } catch (error) {
     await rm(part, { force: true })
-    throw error
+    throw reasonOf(error, query)
   } finally {
     answer.hangUp()
   }
