@@ -20,11 +20,11 @@ const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\ufeff]/u
 /** True for text with a line break or another invisible character that no setting contains. */
 export const hasControl = (text: string): boolean => CONTROL.test(text)
 
-/** True for a path that only a shell completes: `~/data`, `$HOME/data`, `%USERPROFILE%/data`. */
-export const isForShell = (path: string): boolean => /^(?:~|\$|%[^%]+%)/.test(path)
+/** True for a path that only a shell completes or unquotes: `~/data`, `/srv/$USER/data`, `%USERPROFILE%\\data`, `"/data"`. */
+export const isForShell = (path: string): boolean =>
+  /^~|[\\/]~(?:[\\/]|$)|\$(?:\w|\{)|%[A-Za-z_()]\w*%|^["']|["']$/.test(path)
 
-export const FOR_SHELL =
-  'begins with ~, $ or %NAME%, which only a shell replaces: write the whole path, or ./ before it'
+export const FOR_SHELL = 'contains ~, $NAME, %NAME% or quotes, which only a shell replaces: write the whole path'
 
 export const filePath = z
   .string()

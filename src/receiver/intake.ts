@@ -51,7 +51,7 @@ export function openIntake({ home, workspaces, onCommit }: IntakeOptions): Intak
     const sender = findSecret(body, addressed)
     if (!sender && body.length > UNPROVEN_BYTES) return { refused: 'wrong-secret' }
     const parsed = parseEvent(body, addressed, authenticate)
-    if (!sender || !('refused' in parsed) || parsed.refused === 'wrong-secret') return parsed
+    if (!sender || !('refused' in parsed)) return parsed
     return { event: unreadableEvent(body, sender) }
   }
   return {

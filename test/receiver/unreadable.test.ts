@@ -49,6 +49,7 @@ describe('what cannot be parsed, but contains a valid secret,', () => {
     ['in UTF-16, cut off', utf16(body()).subarray(0, -7)],
     ['as a form', `payload=${encodeURIComponent(text)}&more=1`],
     ['twice in one body', text + text],
+    ['with the secret in another place than the API document says', `[${text}]`],
     ['nested too deeply', text.replace(':1,', `:${'['.repeat(600)}${']'.repeat(600)},`)],
     ['larger than what is parsed without a secret', `{'a':'${'x'.repeat(80_000)}','secret':'${SECRET}'}`],
   ])('is stored as unreadable, without its secret: %s', async (_what, bytes, coding) => {
@@ -66,8 +67,6 @@ describe('what cannot be parsed, but contains a valid secret,', () => {
     const answers = [
       [text.replace(':1,', ':NaN,').replaceAll(SECRET, SECRET.slice(1)), WORKSPACE, 400],
       [text.replace(':1,', ':NaN,'), 'elsewhere', 400],
-      // JSON with the secret in another place than the API document says.
-      [JSON.stringify({ data: JSON.parse(text) }), WORKSPACE, 401],
     ] as const
     for (const [bytes, workspace, status] of answers)
       expect((await fetch(`${receiver.url}/webhooks/${workspace}`, { method: 'POST', body: bytes })).status).toBe(
