@@ -110,7 +110,7 @@ describe('a variable', () => {
     }
   })
 
-  it.each(['~', '~/data', '/srv/~/data', '$HOME/data', '/srv/${ENV}', '%USERPROFILE%\\data', '"/srv/data"'])(
+  it.each(['~', '~/data', '/srv/~/data', '$HOME/data', '/srv/$USER/data', '%USERPROFILE%\\data', '"/srv/data"'])(
     'with a path that only a shell completes is refused: %s',
     path => {
       for (const name of ['CONVOHOUSE_HOME', 'CONVOHOUSE_CONFIG', 'CONVOHOUSE_MODELS', 'CONVOHOUSE_API_TOKEN_FILE']) {
