@@ -40,22 +40,15 @@ export function secretReader(where: SecretPlace, env: Environment, { what, code 
       `The ${kind} configured for the ${what} ${problem}. Its name is not shown, because it may be the ${what} itself.`,
       `Enter the name of a ${kind} that contains the ${what}, not the ${what} itself.`,
     )
-  const usable = (value: string): string => {
-    if (!hasControl(value)) return value
-    throw new ConvohouseError('CONFIG_INVALID', {
-      what: `The ${what} contains a line break or another control character.`,
-      hint: 'Set it again, without characters before, in or after it.',
-    })
-  }
   const inVariable = (name: string) => {
     const value = env[name]?.trim()
-    if (value) return usable(value)
+    if (value) return value
     if (mayBeSecretItself(name)) throw unnamed('variable', 'is not set')
     throw missing(`The variable ${name}, which must contain the ${what}, is not set.`, `Set it: export ${name}=…`)
   }
   const inFile = (path: string) => {
     const value = textOf(path)
-    if (value) return usable(value)
+    if (value) return value
     if (value === undefined && mayBeSecretItself(basename(path))) throw unnamed('file', 'cannot be read')
     if (value === undefined)
       throw missing(
@@ -67,7 +60,14 @@ export function secretReader(where: SecretPlace, env: Environment, { what, code 
       `Put the ${what} into it, as its only line.`,
     )
   }
-  return () => ('env' in where ? inVariable(where.env) : inFile(where.file))
+  return () => {
+    const value = 'env' in where ? inVariable(where.env) : inFile(where.file)
+    if (!hasControl(value)) return value
+    throw new ConvohouseError('CONFIG_INVALID', {
+      what: `The ${what} contains a line break or another control character.`,
+      hint: 'Set it again, without characters before, in or after it.',
+    })
+  }
 }
 
 function textOf(path: string): string | undefined {

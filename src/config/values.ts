@@ -5,14 +5,11 @@ import { ConvohouseError } from '../core/errors.ts'
 import { parseDuration, parseMoment } from '../core/time.ts'
 import { sizeOf } from '../core/words.ts'
 
-/** DuckDB opens no warehouse with less than the first, and reads no number beyond the second. */
-const SIZES = { min: 128e6, max: 2 ** 60 }
-
-/** A memory limit of DuckDB. */
+/** A memory limit of DuckDB, which opens no warehouse with less than 128 MB, and reads no larger numbers. */
 export const size = z
   .string()
   .regex(/^\d+(\.\d+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i, { error: 'must be a size such as 1GB', abort: true })
-  .refine(text => sizeOf(text) >= SIZES.min && sizeOf(text) <= SIZES.max, 'must be from 128MB to 1000000TB')
+  .refine(text => sizeOf(text) >= 128e6 && sizeOf(text) <= 2 ** 60, 'must be from 128MB to 1000000TB')
 
 /** Control characters, line separators, byte order marks and halves of surrogate pairs. */
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\ufeff]/u

@@ -35,42 +35,34 @@ async function isBehind(writer: Writer, { epoch, seq }: Watermark): Promise<bool
   return (await writer.rows(sql, { seq })).length > 0
 }
 
-/**
- * Runs `begin` while nothing else is written, and when marts and models have followed what was loaded since their refresh.
- * A model that cannot be built keeps its rows.
- */
-function whenCurrent(
-  { warehouse, signal, models: folder, refreshed }: Reading,
-  begin: () => Promise<void>,
-): Promise<void> {
+/** Brings marts and models to what was loaded since their refresh. A model that cannot be built keeps its rows. */
+async function follow({ warehouse, signal, models: folder, refreshed }: Reading): Promise<void> {
   const { writer } = warehouse
-  const follow = async () => {
-    if (await isBehind(writer, refreshed)) {
-      await refreshMarts(writer)
-      if (folder !== undefined)
-        await refreshModelsWithin({ warehouse, folder, signal }).catch(error => {
-          if (!isCode(error, 'MODEL_INVALID')) throw error
-        })
-    }
-    await begin()
-  }
-  return inTurn(writer, () => writer.exclusively(follow))
+  if (!(await isBehind(writer, refreshed))) return
+  await refreshMarts(writer)
+  if (folder === undefined) return
+  await refreshModelsWithin({ warehouse, folder, signal }).catch(error => {
+    if (!isCode(error, 'MODEL_INVALID')) throw error
+  })
 }
 
 /** Runs `work` in a read transaction, which an abort interrupts. */
 export async function reading<T>(of: Reading, work: (reader: Reader) => Promise<T>): Promise<T> {
-  const { warehouse, signal, key } = of
+  const { signal, key } = of
+  const { instance, writer } = of.warehouse
   signal.throwIfAborted()
-  const connection = await warehouse.instance.connect()
+  const connection = await instance.connect()
   const interrupt = () => connection.interrupt()
   signal.addEventListener('abort', interrupt)
   try {
     if (key) await setKey(connection, key)
-    await whenCurrent(of, async () => {
+    const begin = async () => {
+      await follow(of)
       await connection.run('BEGIN')
       // A transaction sees the file as it is at its first read.
       await connection.run('SELECT 1 FROM _change_log LIMIT 0')
-    })
+    }
+    await inTurn(writer, () => writer.exclusively(begin))
     signal.throwIfAborted()
     return await work(statementsOn(connection))
   } catch (error) {

@@ -4,7 +4,6 @@ import { newDeferred } from '../../../workflows/deferred.ts'
 import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
 import { isInvalidated } from '../../warehouse/fault.ts'
-import { statementsRun } from '../../warehouse/statements/watchdog.ts'
 import {
   type ChildMessage,
   DATABASE_INVALIDATED,
@@ -15,7 +14,7 @@ import {
 } from './messages.ts'
 
 interface SupervisorLink {
-  /** Reports that the warehouse is open, then drain counts every second; exits when DuckDB has invalidated the database. */
+  /** Reports that the warehouse is open, then drain counts every second, which also show that this process is alive; exits when DuckDB has invalidated the database. */
   holds(app: App): void
   /** Reports the start of a query (`sql`) or its end (null). */
   query(id: number, sql: string | null): void
@@ -48,13 +47,9 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
   return {
     holds(app) {
       send({ kind: 'holding' })
-      let sent = ''
       setInterval(() => {
-        if (statementsRun()) send({ kind: 'alive' })
         const counts = [...app.spools].map(([id, spool]): [string, DrainCounts] => [id, spool.counts()])
-        const now = JSON.stringify(counts)
-        if (now !== sent) send({ kind: 'events', counts })
-        sent = now
+        send({ kind: 'events', counts })
       }, LOOK_EVERY_MS).unref()
       void exitWhenInvalidated(app)
     },

@@ -28,9 +28,7 @@ export type ChildMessage =
   | ({ kind: 'working' } & Working)
   /** A query began (its SQL without literals) or ended (null). */
   | { kind: 'query'; id: number; sql: string | null }
-  /** Sent every second while queries run: a huge value can also block this process's event loop. */
-  | { kind: 'alive' }
-  /** Counts of webhook events taken and applied since the child started, by workspace. */
+  /** Counts of webhook events taken and applied since the child started, by workspace, every second: a huge value can block the event loop. */
   | { kind: 'events'; counts: [workspaceId: string, DrainCounts][] }
 
 export type SupervisorMessage =

@@ -110,7 +110,6 @@ export function supervise(options: SupervisorOptions): Supervisor {
     }, SECOND).unref()
     started.on('message', (message: ChildMessage) => {
       heardMs = performance.now()
-      if (message.kind === 'alive') return
       if (message.kind === 'holding') {
         holds = hasHeld = true
         held.resolve(true)

@@ -16,7 +16,10 @@ export interface Statement {
 }
 
 export const queryStatement = (sql: string, timeoutMs: number): Statement => ({
-  ...{ kind: 'query', name: outlineOf(sql), sql, timeoutMs },
+  kind: 'query',
+  name: outlineOf(sql),
+  sql,
+  timeoutMs,
 })
 
 export interface HeldStatement extends Pick<Statement, 'kind' | 'name' | 'timeoutMs'> {
@@ -31,8 +34,6 @@ export interface HeldStatement extends Pick<Statement, 'kind' | 'name' | 'timeou
 
 const FILE = 'held-statements.json'
 
-const QUERY_MS = HOUR
-
 const hashOf = ({ kind, name, sql }: Statement): string =>
   createHash('sha256')
     .update(JSON.stringify([kind, kind === 'query' ? '' : name, sql]))
@@ -43,7 +44,7 @@ const hashOf = ({ kind, name, sql }: Statement): string =>
 export function heldStatements(home: string, nowMs = Date.now()): HeldStatement[] {
   try {
     const held = JSON.parse(readFileSync(join(home, FILE), 'utf8')) as HeldStatement[]
-    return held.filter(({ kind, heldAt }) => kind !== 'query' || Math.abs(nowMs - Date.parse(heldAt)) < QUERY_MS)
+    return held.filter(({ kind, heldAt }) => kind !== 'query' || Math.abs(nowMs - Date.parse(heldAt)) < HOUR)
   } catch {
     return []
   }
@@ -82,7 +83,7 @@ export function expectNotHeld(home: string, statement: Statement, memoryLimit: s
       ? (memoryLimit ?? held.memoryLimit) !== held.memoryLimit
       : statement.timeoutMs > held.timeoutMs
   if (isRaised) return
-  const leftMs = Math.max(MINUTE, Date.parse(held.heldAt) + QUERY_MS - Date.now())
+  const leftMs = Math.max(MINUTE, Date.parse(held.heldAt) + HOUR - Date.now())
   throw new ConvohouseError('QUERY_HELD', {
     what: `The ${held.kind} passed ${limitText(held)}, and DuckDB could not interrupt it: the process that ran it had to be ended.`,
     hint:

@@ -37,16 +37,14 @@ interface Running {
   stop(reason: ConvohouseError): void
 }
 
-type EndProcess = (error: ConvohouseError) => void
-
 /** Process-wide, like the memory that it watches. Null in processes that nothing may end, such as those of tests. */
-let endProcess: EndProcess | null = null
+let endProcess: ((error: ConvohouseError) => void) | null = null
 let warehouse: Warehouse | null = null
 let timer: NodeJS.Timeout | undefined
 const running = new Set<Running>()
 
 /** Lets statements be watched from now on. `end` ends the process, within a second. */
-export function installWatchdog(end: EndProcess): void {
+export function installWatchdog(end: NonNullable<typeof endProcess>): void {
   endProcess = end
 }
 
