@@ -26,13 +26,9 @@ function textOf(body: Buffer): string {
 
 /** Returns a body in UTF-16 as UTF-8, and any other body unchanged. */
 export function utf8Of(body: Buffer): Buffer {
-  const start = body.toString('latin1', 0, 2)
-  const encoding = /^(?:\xff\xfe|[^\0]\0)/.test(start)
-    ? 'utf-16le'
-    : /^(?:\xfe\xff|\0[^\0])/.test(start)
-      ? 'utf-16be'
-      : null
-  return encoding === null ? body : Buffer.from(new TextDecoder(encoding).decode(body))
+  const [, little, big] = /^(\xff\xfe|[^\0]\0)|^(\xfe\xff|\0[^\0])/.exec(body.toString('latin1', 0, 2)) ?? []
+  if (!little && !big) return body
+  return Buffer.from(new TextDecoder(little ? 'utf-16le' : 'utf-16be').decode(body))
 }
 
 function parse(text: string): unknown {

@@ -185,12 +185,13 @@ function plainDisplay(name: string, { several, clock = systemClock }: DisplayOpt
   const wait = onChange(line, { now })
   const events = onChange(line, { everyMs: EVENTS_EVERY_MS, now })
   let lastPageMs = now()
+  let work = ''
   let finishing: NodeJS.Timeout | undefined
   const end = () => {
     clearInterval(finishing)
     finishing = undefined
   }
-  const viewOf = (current: () => Progress): View => ({
+  const view: View = {
     planned({ plan }, { expected }) {
       if (plan.windows.length === 0) return line(nothingToRead(plan))
       const size = expected ? `an estimated ${range(expected)} conversations` : 'of unknown size'
@@ -208,11 +209,9 @@ function plainDisplay(name: string, { several, clock = systemClock }: DisplayOpt
       if (news.kind === 'events') events(eventsText(news))
       if (progress.waiting && news.kind === 'waiting') wait(waitingText(progress.waiting, now()))
       // Only the end of a large sync, or a slow vendor's, takes long enough to be shown.
-      if (news.kind === 'finishing' && !finishing)
-        finishing = setInterval(() => {
-          const { finishing: now } = current()
-          if (now) line(`finishing: ${finishingText(now)}`)
-        }, LINE_EVERY_MS).unref()
+      if (news.kind !== 'finishing') return
+      work = finishingText(news)
+      finishing ??= setInterval(() => line(`finishing: ${work}`), LINE_EVERY_MS).unref()
     },
     note: line,
     report(report, progress, failures) {
@@ -221,8 +220,8 @@ function plainDisplay(name: string, { several, clock = systemClock }: DisplayOpt
       print(...logLines(reportLines(name, { report, progress, nowMs: now() })))
     },
     end,
-  })
-  return tracked(viewOf, clock)
+  }
+  return tracked(() => view, clock)
 }
 
 const PAGE_EVERY_MS = SECOND

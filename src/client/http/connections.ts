@@ -52,13 +52,11 @@ export function openConnections(options: ConnectionOptions): Connections {
     })
   if (proxy === null) return pool(origin)
   const toProxy = pool(proxy.origin, connector, true)
-  const basic = proxy.credentials && Buffer.from(proxy.credentials).toString('base64')
-  const credentials = basic === null ? {} : { 'proxy-authorization': `Basic ${basic}` }
   const { host } = new URL(origin)
   if (isForwarded(options))
     return {
       dispatch(request, handler) {
-        const headers = { ...(request.headers as Record<string, string>), host, ...credentials }
+        const headers = { ...(request.headers as Record<string, string>), host, ...proxy.headers }
         toProxy.dispatch({ ...request, path: `${origin}${request.path}`, headers }, handler)
       },
       destroy: () => toProxy.destroy(),
@@ -66,7 +64,7 @@ export function openConnections(options: ConnectionOptions): Connections {
   // undici's ProxyAgent does the same, but hides the proxy's status.
   const tunnels = pool(origin, (to, callback) => {
     const path = to.port ? host : `${host}:443`
-    const headers = { host: path, ...credentials }
+    const headers = { host: path, ...proxy.headers }
     toProxy.connect({ path, headers, signal: AbortSignal.timeout(timeoutMs) }).then(
       ({ statusCode, socket }) => {
         if (statusCode >= 200 && statusCode <= 299) return connector({ ...to, httpSocket: socket as never }, callback)

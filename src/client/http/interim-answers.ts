@@ -3,38 +3,32 @@
 
 import type { Duplex } from 'node:stream'
 
-/** Matches the beginning of any but 101, which ends HTTP on the connection. */
-const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r]/
+/** Matches whole interim answers: any but 101, which ends HTTP on the connection. */
+const WHOLE = /^(?:HTTP\/1\.[01] 1(?!01)\d\d(?=[ \r])[\s\S]*?\r\n\r\n)+/
+const BEGUN = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r]/
 const BEGINNING_BYTES = 'HTTP/1.1 100 '.length
-const END = '\r\n\r\n'
 /** A longer one is left to undici, which refuses it. */
 const LONGEST_BYTES = 64 * 1024
 
-const isBeginning = (bytes: Buffer): boolean => 'HTTP/1.'.startsWith(bytes.toString('latin1', 0, 7))
-const isInterim = (bytes: Buffer): boolean => INTERIM.test(bytes.toString('latin1', 0, BEGINNING_BYTES))
+const mayBeInterim = (text: string): boolean =>
+  text.length < BEGINNING_BYTES ? 'HTTP/1.'.startsWith(text.slice(0, 7)) : BEGUN.test(text)
 
 /** Changes a connection so that whoever reads it gets no interim answers. */
 export function withoutInterim<S extends Duplex>(socket: S): S {
-  /** The bytes since the last request; null once the final answer has begun. */
-  let begun: Buffer | null = Buffer.alloc(0)
+  /** The bytes since the last request, as Latin-1; null once the final answer has begun. */
+  let begun: string | null = ''
   const { read, write } = socket
   socket.write = ((...given: Parameters<typeof write>) => {
-    begun = Buffer.alloc(0)
+    begun = ''
     return write.apply(socket, given)
   }) as typeof write
   socket.read = size => {
     for (;;) {
       const chunk: Buffer | null = read.call(socket, size)
       if (chunk === null || begun === null) return chunk
-      let answer: Buffer = Buffer.concat([begun, chunk])
-      for (let end = 0; isInterim(answer) && end >= 0; ) {
-        end = answer.indexOf(END)
-        if (end >= 0) answer = answer.subarray(end + END.length)
-      }
-      const mayBeInterim = answer.length < BEGINNING_BYTES ? isBeginning(answer) : isInterim(answer)
-      const isOpen = mayBeInterim && answer.length <= LONGEST_BYTES
-      begun = isOpen ? answer : null
-      if (!isOpen) return answer
+      const answer: string = (begun + chunk.toString('latin1')).replace(WHOLE, '')
+      begun = mayBeInterim(answer) && answer.length <= LONGEST_BYTES ? answer : null
+      if (begun === null) return Buffer.from(answer, 'latin1')
     }
   }
   return socket
