@@ -7,8 +7,8 @@ export interface HttpProxy {
   origin: string
   /** The variable that names it. */
   variable: string
-  /** Headers with user and password; empty for neither. */
-  headers: Record<string, string>
+  /** `user:password`; null for neither. */
+  credentials: string | null
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -30,22 +30,21 @@ export function proxyFor(origin: string, env: Environment): HttpProxy | null {
   if (!given || LOOPBACK.test(url.hostname) || isExcepted(url, env)) return null
   const address = given.includes('://') ? given : `http://${given}`
   const proxy = URL.canParse(address) ? new URL(address) : null
-  const headers = proxy && headersOf(proxy)
-  if (headers && /^https?:$/.test(proxy.protocol)) return { origin: proxy.origin, variable: name, headers }
+  const credentials = proxy && credentialsOf(proxy)
+  if (proxy !== null && credentials !== undefined && /^https?:$/.test(proxy.protocol))
+    return { origin: proxy.origin, variable: name, credentials }
   throw new ConvohouseError('CONFIG_INVALID', {
     what: `The variable ${name} does not contain the address of an HTTP proxy`,
     hint: "Set it to an address such as http://user:password@proxy.example.com:3128 (special characters of the password as %XX), or list the vendor's host in NO_PROXY.",
   })
 }
 
-/** Null if user or password contain an invalid escape. */
-function headersOf({ username, password }: URL): HttpProxy['headers'] | null {
-  if (username + password === '') return {}
+/** Undefined if user or password contain an invalid escape. */
+function credentialsOf({ username, password }: URL): string | null | undefined {
   try {
-    const basic = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
-    return { 'proxy-authorization': `Basic ${basic}` }
+    return username + password === '' ? null : `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   } catch {
-    return null
+    return undefined
   }
 }
 

@@ -52,11 +52,13 @@ export function openConnections(options: ConnectionOptions): Connections {
     })
   if (proxy === null) return pool(origin)
   const toProxy = pool(proxy.origin, connector, true)
+  const basic = proxy.credentials && Buffer.from(proxy.credentials).toString('base64')
+  const credentials = basic === null ? {} : { 'proxy-authorization': `Basic ${basic}` }
   const { host } = new URL(origin)
   if (isForwarded(options))
     return {
       dispatch(request, handler) {
-        const headers = { ...(request.headers as Record<string, string>), host, ...proxy.headers }
+        const headers = { ...(request.headers as Record<string, string>), host, ...credentials }
         toProxy.dispatch({ ...request, path: `${origin}${request.path}`, headers }, handler)
       },
       destroy: () => toProxy.destroy(),
@@ -64,7 +66,7 @@ export function openConnections(options: ConnectionOptions): Connections {
   // undici's ProxyAgent does the same, but hides the proxy's status.
   const tunnels = pool(origin, (to, callback) => {
     const path = to.port ? host : `${host}:443`
-    const headers = { host: path, ...proxy.headers }
+    const headers = { host: path, ...credentials }
     toProxy.connect({ path, headers, signal: AbortSignal.timeout(timeoutMs) }).then(
       ({ statusCode, socket }) => {
         if (statusCode >= 200 && statusCode <= 299) return connector({ ...to, httpSocket: socket as never }, callback)
