@@ -90,6 +90,10 @@ interface Begun extends Pick<Way, 'response' | 'addressed'> {
 
 const BODIES_AT_ONCE_BYTES = 64 * 1024 * 1024
 /** Interval at which a failing disk is tested. */
+/** A compressed body may grow to the first, or by the second: no event shrinks more, and a hundred bytes of anyone would become megabytes. */
+const PLAIN_BYTES = 256 * 1024
+const MOST_RATIO = 100
+
 const PROBE_MS = 1_000
 /** Time for which the rest of an oversized request is still read, because a sender that is cut off would not read the answer. */
 const LINGER_MS = 2_000
@@ -201,7 +205,8 @@ class Service {
     const codings = headers['content-encoding'] ?? ''
     if (!mayBeEncoded(body, codings)) return intake.take(body, addressed)
     const taken = await this.decoding.run(async () => {
-      const decoded = await decodeBody(body, codings, maxBodyBytes)
+      const most = Math.min(maxBodyBytes, Math.max(PLAIN_BYTES, MOST_RATIO * body.length))
+      const decoded = await decodeBody(body, codings, most)
       return decoded.isTooLarge ? 'too-large' : intake.take(decoded.part ?? decoded.body, addressed)
     })
     return taken!
