@@ -89,11 +89,10 @@ interface Begun extends Pick<Way, 'response' | 'addressed'> {
 }
 
 const BODIES_AT_ONCE_BYTES = 64 * 1024 * 1024
-/** Interval at which a failing disk is tested. */
-/** A compressed body may grow to the first, or by the second: no event shrinks more, and a hundred bytes of anyone would become megabytes. */
+/** A compressed body may grow to the first, or by the second: no event shrinks more, but anyone's hundred bytes may become megabytes. */
 const PLAIN_BYTES = 256 * 1024
 const MOST_RATIO = 100
-
+/** Interval at which a failing disk is tested. */
 const PROBE_MS = 1_000
 /** Time for which the rest of an oversized request is still read, because a sender that is cut off would not read the answer. */
 const LINGER_MS = 2_000

@@ -99,5 +99,6 @@ it('a model that DuckDB does not interrupt ends its sync once, and is held until
   expect(await run('status')).toMatch(/sizes\.sql has no table yet: The model passed its memory limit/)
   await write('SELECT 1 AS id, 2 AS n')
   expect(await run('sync', '--yes')).not.toContain('sizes')
+  expect(await run('status')).not.toContain('sizes')
   expect(await run('query', 'FROM models.sizes', '--format', 'csv')).toContain('1,2')
 })

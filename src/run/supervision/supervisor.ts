@@ -52,7 +52,7 @@ const STABLE_MS = MINUTE
 const END_WITHIN_MS = 9 * SECOND
 const QUERIES_SHOWN = 3
 /** A child that runs queries and has said nothing for this time converts or writes a value that is too large. */
-const SILENT_MS = MINUTE
+const SILENT_S = 60
 
 interface Exit {
   code: number | null
@@ -99,17 +99,18 @@ export function supervise(options: SupervisorOptions): Supervisor {
   function start(): void {
     const begunMs = performance.now()
     const queries = new Map<number, string>()
-    let [holds, heardMs] = [false, 0]
+    let [holds, silentS] = [false, 0]
     const stdio = sharesTerminal ? ('inherit' as const) : ('pipe' as const)
     const started = fork(entry, args, { stdio: [sharesTerminal ? 'inherit' : 'ignore', stdio, stdio, 'ipc'] })
     child = started
     for (const stream of [started.stdout, started.stderr])
       if (stream) createInterface({ input: stream }).on('line', line => remark(line))
     const listening = setInterval(() => {
-      if (queries.size > 0 && performance.now() - heardMs > SILENT_MS) started.kill('SIGKILL')
+      silentS += 1
+      if (queries.size > 0 && silentS > SILENT_S) started.kill('SIGKILL')
     }, SECOND).unref()
     started.on('message', (message: ChildMessage) => {
-      heardMs = performance.now()
+      silentS = 0
       if (message.kind === 'holding') {
         holds = hasHeld = true
         held.resolve(true)

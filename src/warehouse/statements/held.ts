@@ -61,12 +61,30 @@ export function holdStatements(
     const { kind, name, timeoutMs } = statement
     return { kind, name, timeoutMs, hash: hashOf(statement), ...passed, heldAt }
   })
-  const isOther = ({ kind, name, hash }: HeldStatement) =>
-    added.every(one => one.hash !== hash && (kind === 'query' || one.kind !== kind || one.name !== name))
+  write(home, [...heldStatements(home).filter(held => !added.some(one => isOfSame(held, one))), ...added])
+}
+
+/** True for the same query, or for the same model or check, whatever its SQL. */
+const isOfSame = (a: HeldStatement, { kind, name, hash }: Pick<HeldStatement, 'kind' | 'name' | 'hash'>): boolean =>
+  a.hash === hash || (kind !== 'query' && a.kind === kind && a.name === name)
+
+function write(home: string, held: readonly HeldStatement[]): void {
   const path = join(home, FILE)
   const part = `${path}.${process.pid}.part`
-  writeFileSync(part, JSON.stringify([...heldStatements(home).filter(isOther), ...added]), { mode: 0o600 })
+  writeFileSync(part, JSON.stringify(held), { mode: 0o600 })
   renameSync(part, path)
+}
+
+/** Forgets what was held of a statement that runs again, since its SQL or the limit has changed. */
+export function release(home: string, statement: Statement): void {
+  const all = heldStatements(home)
+  const others = all.filter(held => !isOfSame(held, { ...statement, hash: hashOf(statement) }))
+  if (others.length === all.length) return
+  try {
+    write(home, others)
+  } catch {
+    // Where the folder cannot be written, `status` goes on to list it.
+  }
 }
 
 /** Returns which limit the statement passed, for messages: `its memory limit (640MB)`. */

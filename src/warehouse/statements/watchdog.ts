@@ -6,7 +6,7 @@
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { bytes, sizeOf } from '../../core/words.ts'
-import { expectNotHeld, holdStatements, limitText, type Statement } from './held.ts'
+import { expectNotHeld, holdStatements, limitText, release, type Statement } from './held.ts'
 
 /** Memory of the process besides what DuckDB counts: pages in flight, JavaScript, allocations of DuckDB's functions. */
 const BESIDE_BYTES = 2 ** 30
@@ -112,6 +112,7 @@ export function watchStatement(statement: Statement, stop: Running['stop']): () 
   if (endProcess === null || warehouse === null) return () => {}
   const of = warehouse
   expectNotHeld(of.home, statement, of.memoryLimit)
+  release(of.home, statement)
   const untilMs = performance.now() + statement.timeoutMs
   const mostBytes = Math.max(1.25 * sizeOf(of.memoryLimit), process.memoryUsage.rss()) + BESIDE_BYTES
   const one: Running = { statement, limit: 'time', mostBytes, untilMs, looksAfter: 0, stop }
