@@ -35,7 +35,9 @@ function occurring(body: Buffer, length: number, wanted: ReadonlyMap<number, Wan
     hash = extended(hash, body[end - 1]!)
     if (end > length) hash = (hash - Math.imul(body[end - 1 - length]!, power)) | 0
     const found = end >= length ? wanted.get(hash) : undefined
-    if (found && timingSafeEqual(body.subarray(end - length, end), found.bytes)) return found
+    // A secret that begins like a valid one is another.
+    const isWhole = !found || end === body.length || !/[\w-]/.test(String.fromCharCode(body[end]!))
+    if (found && isWhole && timingSafeEqual(body.subarray(end - length, end), found.bytes)) return found
   }
   return undefined
 }

@@ -8,7 +8,7 @@ import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { newTarget, publishTo, rowsIn, SETTINGS } from './published.ts'
 import { whileLoading } from './while-loading.ts'
 
-const ROUNDS = rounds('ONE_STATE_RUNS', { usual: 2, deep: 60 })
+const ROUNDS = rounds('ONE_STATE_RUNS', { usual: 1, deep: 60 })
 
 const app = temporaryWarehouse()
 const folder = await folderOfFile()

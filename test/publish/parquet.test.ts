@@ -128,7 +128,8 @@ it('a folder whose files its owner has changed is not continued, and a refill re
     'agents/mine.parquet': file => writeFile(file, 'mine'),
     '_publication.json': file => truncate(file, 100),
   }
-  for (const [index, [name, change]] of Object.entries(CHANGES).entries()) {
+  const changes = Object.entries(CHANGES).slice(0, isDeep ? undefined : 2)
+  for (const [index, [name, change]] of changes.entries()) {
     await load(place, [{ ID: 'a', ts: OCTOBER }], 2 * index)
     await publishTo(app, target, { refill: true })
     await change(await file(name))
@@ -160,7 +161,7 @@ describe('an agent as a folder', () => {
       expect(await rowsOf(target, table, 'agent'), table).toEqual(ODD_IDS.map(id => [id]).sort())
   })
 
-  it.each(['ä'.repeat(60), '__HIVE_DEFAULT_PARTITION__'])(
+  it.each(['ä'.repeat(60), ...(isDeep ? ['__HIVE_DEFAULT_PARTITION__'] : [])])(
     'that cannot be (%s) leaves its tables out, which a publication and status say, and the others are published',
     async id => {
       const place = app.workspace()

@@ -103,9 +103,11 @@ describe('a secret', () => {
 
   it('is found anywhere in a body, and belongs to its workspace', () => {
     for (const form of [own, encodeURIComponent(own), JSON.stringify(own)]) {
-      for (const bytes of [form, `x${form}`, `${form}x`, `${'ab'.repeat(5_000)}${form}`])
+      for (const bytes of [form, `x${form}`, `${form}"x`, `${'ab'.repeat(5_000)}${form}`])
         expect(find(Buffer.from(bytes), null)?.id).toBe('a')
       expect(find(Buffer.from(form), 'b')).toBeUndefined()
+      // Another secret, which begins like it.
+      expect(find(Buffer.from(`${form}-next`), null)).toBeUndefined()
     }
     expect(find(Buffer.from('a third-secret-77'), null)?.id).toBe('b')
     for (const bytes of ['', 'other-secre', 'ther-secret', own.slice(1), 'other-secreT'])

@@ -95,11 +95,12 @@ describe('a lastModified', () => {
     const aged = async (lastModified: number, sentAtMs: number) => {
       const records = [{ ID: 'c', lastModified, ts, lastMessageTS: ts }]
       await workspace.load(await landConversations(workspace.landing, { records, sentAtMs }))
-      const options = { activeSinceMs: SENT_AT_MS - 7 * DAY, readBeforeMs: SENT_AT_MS + DAY }
+      const options = { activeSinceMs: SENT_AT_MS - 7 * DAY, readBeforeMs: SENT_AT_MS + 2 * DAY }
       return agedIds(app.warehouse.writer, workspace.id, options)
     }
     expect(await aged(5e13, SENT_AT_MS)).toEqual([])
-    expect(await aged(SENT_AT_MS - DAY, SENT_AT_MS + HOUR)).toEqual([{ agentId: AGENT, id: 'c' }])
+    // A read of a later day wins (ADR 3).
+    expect(await aged(SENT_AT_MS - DAY, SENT_AT_MS + DAY)).toEqual([{ agentId: AGENT, id: 'c' }])
   })
 })
 
