@@ -110,7 +110,9 @@ function expectEqual(target: string, expected: Sums, found: Sums): void {
     name => expected[name]!.rows !== found[name]?.rows || expected[name]!.checksum !== found[name]?.checksum,
   )
   if (differing.length === 0) return
-  const counts = differing.slice(0, 3).map(name => `${name} (${found[name]?.rows} rows of ${expected[name]!.rows})`)
+  const counts = differing
+    .slice(0, 3)
+    .map(name => `${name} (${found[name]?.rows ?? 'no'} rows of ${expected[name]!.rows})`)
   throw new ConvohouseError('PUBLICATION_DIFFERS', {
     what: `Target ${target} differs from the warehouse in ${counted(differing.length, 'table')}: ${counts.join(', ')}${differing.length > 3 ? ', …' : ''}.`,
     hint: `Run \`convohouse publish ${target} --refill\`, which writes it from empty.`,

@@ -153,8 +153,16 @@ const columnsOf = (count: number, value: (index: number) => string) =>
 
 it.each([
   ['of 1,700 columns', columnsOf(1_700, String), 'it has 1701 columns, and PostgreSQL allows 1,600'],
-  ['with a long name', `1 AS ${'n'.repeat(64)}`, `PostgreSQL cannot name a column ${'n'.repeat(64)}`],
-  ['with a name of PostgreSQL', '1 AS xmin', 'PostgreSQL cannot name a column xmin'],
+  [
+    'with a long name',
+    `1 AS ${'n'.repeat(64)}`,
+    `its column ${'n'.repeat(64)} has a name that PostgreSQL reserves, or of more than 63 bytes`,
+  ],
+  [
+    'with a name of PostgreSQL',
+    '1 AS xmin',
+    'its column xmin has a name that PostgreSQL reserves, or of more than 63 bytes',
+  ],
   ['of large rows', columnsOf(1_500, of => `${of}::DOUBLE`), 'a row is larger than a page of PostgreSQL'],
   ['of many texts', columnsOf(900, of => `'some text ${of}'`), 'a row is larger than a page of PostgreSQL'],
   ['of as many NULLs', columnsOf(1_500, () => 'NULL::DOUBLE'), undefined],

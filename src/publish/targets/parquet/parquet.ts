@@ -200,6 +200,7 @@ export async function openParquet(
       }
       await orUnusable(removeOldVersions(path), DISK_HINT)
     },
-    sums: tables => orUnusable(sumsOf(place, tables), DISK_HINT),
+    sums: tables =>
+      orUnusable(sumsOf(place, tables), `Run \`convohouse publish ${name} --refill\`, which writes all files again.`),
   }
 }

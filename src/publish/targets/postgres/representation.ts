@@ -75,7 +75,8 @@ const bytesOf = ({ name, sqlType }: Typed, most: number): string => {
 /** Lists what PostgreSQL cannot hold of a table: names, numbers of columns, rows that exceed a page, keys that exceed an index. */
 export function obstaclesOf({ columns, key }: Relation): Obstacle[] {
   const misnamed = columns.find(({ name }) => RESERVED.test(name) || Buffer.byteLength(name) > 63)
-  if (misnamed) return [{ reason: `PostgreSQL cannot name a column ${misnamed.name}` }]
+  if (misnamed)
+    return [{ reason: `its column ${misnamed.name} has a name that PostgreSQL reserves, or of more than 63 bytes` }]
   if (columns.length > 1_600) return [{ reason: `it has ${columns.length} columns, and PostgreSQL allows 1,600` }]
   if (key.length > 32) return [{ reason: `its key has ${key.length} columns, and PostgreSQL allows 32` }]
   const total = (of: readonly Typed[], most: number) =>
