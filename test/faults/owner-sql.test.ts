@@ -9,8 +9,8 @@ import { NO_REFRESH, openScene, STILL, TOKEN_ENV } from '../scene.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
 
-/** One value of 3 GB, which DuckDB does not count. */
-const HUGE = 'SELECT len(range(400000000))'
+/** One value of 2.4 GB, which DuckDB does not count. */
+const HUGE = 'SELECT len(range(300000000))'
 /** One value that takes minutes to compute. */
 const ENDLESS = "SELECT levenshtein(repeat('private', 100000), repeat('b', 300000))"
 
@@ -42,14 +42,16 @@ describe('a query that DuckDB does not interrupt', () => {
     await isBack()
     expect(await ask(HUGE)).toBe('QUERY_HELD')
 
-    expect(await ask(ENDLESS, 300)).toBe('QUERY_TIMEOUT')
-    await until(async () => stderr.split('restarting it').length === 3)
-    await isBack()
-    expect([await ask(ENDLESS, 300), heldStatements(home).map(({ limit }) => limit)]).toEqual([
-      'QUERY_HELD',
-      ['memory', 'time'],
-    ])
-    expect(stderr).toContain('it was running the query: SELECT levenshtein(repeat(?, ?), repeat(?, ?))')
+    if (isDeep) {
+      expect(await ask(ENDLESS, 300)).toBe('QUERY_TIMEOUT')
+      await until(async () => stderr.split('restarting it').length === 3)
+      await isBack()
+      expect([await ask(ENDLESS, 300), heldStatements(home).map(({ limit }) => limit)]).toEqual([
+        'QUERY_HELD',
+        ['memory', 'time'],
+      ])
+      expect(stderr).toContain('it was running the query: SELECT levenshtein(repeat(?, ?), repeat(?, ?))')
+    }
     const { stdout } = await cli(['status', ...config], { env: TOKEN_ENV })
     expect(stdout).toMatch(/query SELECT len\(range\(\?\)\): passed its memory limit \(640MB\), /)
     for (const text of [stderr, stdout]) expect(text).not.toContain('private')
@@ -72,7 +74,7 @@ describe('a query that DuckDB does not interrupt', () => {
     expect((await asked).code).toMatch(/INTERRUPTED|WAREHOUSE_ENDED/)
   })
 
-  it('ends `query`, if no process holds the warehouse', async () => {
+  it.runIf(isDeep)('ends `query`, if no process holds the warehouse', async () => {
     const { config } = await openOwner()
     expect((await cli(['sync', '--yes', ...config], { env: TOKEN_ENV })).code).toBe(0)
     const { stderr } = await cli(['query', ENDLESS, '--timeout', '1s', ...config], { env: TOKEN_ENV })
@@ -93,7 +95,7 @@ it('a model that DuckDB does not interrupt ends its sync once, and is held until
     const { stdout, stderr } = await cli([...args, ...config], { env })
     return `${stdout}${stderr}`
   }
-  await write('SELECT 1 AS id, len(range(400000000)) AS n')
+  await write('SELECT 1 AS id, len(range(300000000)) AS n')
   expect(await run('sync', '--yes')).toMatch(/error QUERY_MEMORY: The model passed its memory limit .*: sizes/)
   expect(await run('sync', '--yes')).toContain('the model sizes could not be built')
   expect(await run('status')).toMatch(/sizes\.sql has no table yet: The model passed its memory limit/)

@@ -151,14 +151,15 @@ describe('an agent as a folder', () => {
 
   it('is read as the id that it has, whatever that is', async () => {
     const place = app.workspace()
-    for (const id of ODD_IDS) await conversationOf(place, id)
+    const ids = isDeep ? ODD_IDS : ODD_IDS.slice(0, 6)
+    for (const id of ids) await conversationOf(place, id)
     const target = newParquet(app.home, {
       partitionBy: ['agent', 'month'],
-      rows: { agents: ODD_IDS, organizations: [] },
+      rows: { agents: ids, organizations: [] },
     })
     expect(await publishTo(app, target, { verify: true })).not.toHaveProperty('warnings')
     for (const table of ['conversations', 'marts.fct_conversations'])
-      expect(await rowsOf(target, table, 'agent'), table).toEqual(ODD_IDS.map(id => [id]).sort())
+      expect(await rowsOf(target, table, 'agent'), table).toEqual(ids.map(id => [id]).sort())
   })
 
   it.each(['ä'.repeat(60), ...(isDeep ? ['__HIVE_DEFAULT_PARTITION__'] : [])])(
