@@ -16,7 +16,7 @@ import { resourceSettings, resourceShape } from './config/resources.ts'
 import { responseRuleShape, responseRules } from './config/response-rules.ts'
 import { publishConfig, publishSettings, targetConfigs, targets } from './config/targets.ts'
 import { schedule, scheduleConfig, temporalConfig, temporalSettings } from './config/temporal.ts'
-import { dataFolder, duration, filePath, hasControl, moment, size, timeZone } from './config/values.ts'
+import { CONTROL_INSIDE, dataFolder, duration, filePath, hasControl, moment, size, timeZone } from './config/values.ts'
 import {
   secretsInEnvironment,
   secretsReader,
@@ -250,7 +250,7 @@ function fromFile(path: string, env: Environment): Config {
   const [control] = controlsIn(value)
   if (control !== undefined)
     throw new ConvohouseError('CONFIG_INVALID', {
-      what: `${path}: ${placeOf(control, locate)} contains a line break or another control character.`,
+      what: `${path}: ${placeOf(control, locate)} ${CONTROL_INSIDE}.`,
       hint: 'Write the text on one line, without the character.',
     })
   const parsed = file.safeParse(value, { reportInput: true })

@@ -3,8 +3,7 @@
 import { EXIT_CODES } from '../core/errors.ts'
 import { holdOverdue, installWatchdog, statementsRun } from '../warehouse/statements/watchdog.ts'
 import { printError, runCommand } from './run-command.ts'
-import { exitNow } from './terminal/exit-now.ts'
-import { endOnSignals } from './terminal/signals.ts'
+import { endOnSignals, exitNow } from './terminal/signals.ts'
 
 endOnSignals()
 const args = process.argv.slice(2)

@@ -2,15 +2,13 @@
 // replace no `~` and no `$HOME`. Either would create another data folder, into which a sync exports everything again.
 import { ConvohouseError } from '../core/errors.ts'
 import type { Environment } from './kept-secret.ts'
-import { FOR_SHELL, hasControl, isForShell } from './values.ts'
+import { CONTROL_INSIDE, FOR_SHELL, hasControl, isForShell } from './values.ts'
 
 const PATHS = /^CONVOHOUSE_(?:HOME|CONFIG|CHECKS|MODELS|EXTENSIONS|\w+_FILE)$/
 
-const CONTROL = 'contains a line break or another control character'
-
 function cleaned(name: string, value: string): string {
   const text = value.trim()
-  const problem = hasControl(text) ? CONTROL : PATHS.test(name) && isForShell(text) ? FOR_SHELL : null
+  const problem = hasControl(text) ? CONTROL_INSIDE : PATHS.test(name) && isForShell(text) ? FOR_SHELL : null
   if (problem === null) return text
   const hint =
     'Set it again. Shells replace ~ and $HOME only outside of quotes, and files of variables need the whole path.'

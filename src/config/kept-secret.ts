@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { z } from 'zod'
 import { ConvohouseError, type ErrorCode } from '../core/errors.ts'
-import { filePath, hasControl } from './values.ts'
+import { CONTROL_INSIDE, filePath, hasControl } from './values.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -64,7 +64,7 @@ export function secretReader(where: SecretPlace, env: Environment, { what, code 
     const value = 'env' in where ? inVariable(where.env) : inFile(where.file)
     if (!hasControl(value)) return value
     throw new ConvohouseError('CONFIG_INVALID', {
-      what: `The ${what} contains a line break or another control character.`,
+      what: `The ${what} ${CONTROL_INSIDE}.`,
       hint: 'Set it again, without characters before, in or after it.',
     })
   }

@@ -17,6 +17,8 @@ const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\ufeff]/u
 /** True for text with a line break or another invisible character that no setting contains. */
 export const hasControl = (text: string): boolean => CONTROL.test(text)
 
+export const CONTROL_INSIDE = 'contains a line break or another control character'
+
 /** True for a path that only a shell completes or unquotes: `~/data`, `/srv/$USER/data`, `%USERPROFILE%\\data`, `"/data"`. */
 export const isForShell = (path: string): boolean =>
   /^~|[\\/]~(?:[\\/]|$)|\$(?:\w|\{)|%[A-Za-z_()]\w*%|^["']|["']$/.test(path)

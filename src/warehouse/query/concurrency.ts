@@ -34,7 +34,7 @@ export function openQueryQueue({ running, waiting }: QueueLimits): QueryQueue {
   return {
     async acquire(waitMs, signal) {
       if (slots.isFull && slots.waiting >= waiting) throw tooMany(`${slots.waiting} more are waiting.`)
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(waitMs))])
+      const limit = slots.isFull ? AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(waitMs))]) : signal
       if (await slots.enter(limit)) return () => slots.leave()
       if (signal.aborted) throw new ConvohouseError('INTERRUPTED', { what: 'The query was stopped.' })
       throw tooMany(`this one has waited ${formatDuration(waitMs)} for a slot.`)

@@ -47,18 +47,13 @@ export async function openSession(connection: DuckDBConnection, limits: QueryLim
   let ended = () => {}
   newest.set(connection, new Promise(resolve => (ended = resolve)))
   await before
-  let session: QuerySession
+  let session: QuerySession | undefined
   try {
     session = createSession(connection, limits, ended)
-  } catch (error) {
-    ended()
-    throw error
-  }
-  try {
     await session.step(() => connection.run('BEGIN TRANSACTION READ ONLY'))
     return session
   } catch (error) {
-    await session.closeSoon()
+    await (session ? session.closeSoon() : ended())
     throw error
   }
 }

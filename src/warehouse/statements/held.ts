@@ -9,7 +9,7 @@ import { outlineOf } from '../query/guard/sql-text.ts'
 
 export interface Statement {
   kind: 'query' | 'model' | 'check'
-  /** Name of the model or check; the text of a query without literals. */
+  /** Name of the model or check; empty for a query. */
   name: string
   sql: string
   timeoutMs: number
@@ -17,12 +17,17 @@ export interface Statement {
 
 export const queryStatement = (sql: string, timeoutMs: number): Statement => ({
   kind: 'query',
-  name: outlineOf(sql),
+  name: '',
   sql,
   timeoutMs,
 })
 
-export interface HeldStatement extends Pick<Statement, 'kind' | 'name' | 'timeoutMs'> {
+/** Returns the name for people: of a query, its text without literals. */
+export const shownName = ({ kind, name, sql }: Statement): string => (kind === 'query' ? outlineOf(sql) : name)
+
+export interface HeldStatement extends Pick<Statement, 'kind' | 'timeoutMs'> {
+  /** As `shownName` returns it. */
+  name: string
   /** Hash of the SQL. */
   hash: string
   limit: 'memory' | 'time'
@@ -36,7 +41,7 @@ const FILE = 'held-statements.json'
 
 const hashOf = ({ kind, name, sql }: Statement): string =>
   createHash('sha256')
-    .update(JSON.stringify([kind, kind === 'query' ? '' : name, sql]))
+    .update(JSON.stringify([kind, name, sql]))
     .digest('hex')
     .slice(0, 32)
 
@@ -58,8 +63,8 @@ export function holdStatements(
 ): void {
   const heldAt = new Date().toISOString()
   const added = statements.map(statement => {
-    const { kind, name, timeoutMs } = statement
-    return { kind, name, timeoutMs, hash: hashOf(statement), ...passed, heldAt }
+    const { kind, timeoutMs } = statement
+    return { kind, name: shownName(statement), timeoutMs, hash: hashOf(statement), ...passed, heldAt }
   })
   write(home, [...heldStatements(home).filter(held => !added.some(one => isOfSame(held, one))), ...added])
 }
@@ -75,9 +80,43 @@ function write(home: string, held: readonly HeldStatement[]): void {
   renameSync(part, path)
 }
 
-/** Forgets what was held of a statement that runs again, since its SQL or the limit has changed. */
-export function release(home: string, statement: Statement): void {
+/** Returns which limit the statement passed, for messages: `its memory limit (640MB)`. */
+export const limitText = ({ limit, memoryLimit, timeoutMs }: Omit<HeldStatement, 'hash' | 'heldAt'>): string =>
+  limit === 'memory' ? `its memory limit (${memoryLimit})` : `its time limit (${durationText(Math.round(timeoutMs))})`
+
+/**
+ * Returns the error of a statement that is held; null if it is not, or has a higher limit now. `memoryLimit`: that of this
+ * process; omitted by a client, which does not know it.
+ */
+function refusalOf(all: readonly HeldStatement[], statement: Statement, memoryLimit?: string): ConvohouseError | null {
+  const hash = hashOf(statement)
+  const held = all.find(one => one.hash === hash)
+  if (!held) return null
+  const isRaised =
+    held.limit === 'memory'
+      ? memoryLimit !== undefined && memoryLimit !== held.memoryLimit
+      : statement.timeoutMs > held.timeoutMs
+  if (isRaised) return null
+  const leftMs = Math.max(MINUTE, Date.parse(held.heldAt) + HOUR - Date.now())
+  return new ConvohouseError('QUERY_HELD', {
+    what: `The ${held.kind} passed ${limitText(held)}, and DuckDB could not interrupt it: the process that ran it had to be ended.`,
+    hint:
+      held.kind === 'query'
+        ? `Write it differently, or raise the limit. The same query is accepted again in ${durationText(Math.ceil(leftMs / MINUTE) * MINUTE)}.`
+        : 'It is tried again when its file or the limit changes.',
+  })
+}
+
+/** Returns why the process that ran a query has ended, if it was the query; null otherwise. */
+export const whyEnded = (home: string, statement: Statement): ConvohouseError | null =>
+  refusalOf(heldStatements(home), statement)
+
+/** Lets a statement run, and forgets what was held of it before its SQL or the limit changed. @throws QUERY_HELD */
+export function admit(home: string, statement: Statement, memoryLimit: string): void {
   const all = heldStatements(home)
+  if (all.length === 0) return
+  const refusal = refusalOf(all, statement, memoryLimit)
+  if (refusal) throw refusal
   const others = all.filter(held => !isOfSame(held, { ...statement, hash: hashOf(statement) }))
   if (others.length === all.length) return
   try {
@@ -85,28 +124,4 @@ export function release(home: string, statement: Statement): void {
   } catch {
     // Where the folder cannot be written, `status` goes on to list it.
   }
-}
-
-/** Returns which limit the statement passed, for messages: `its memory limit (640MB)`. */
-export const limitText = ({ limit, memoryLimit, timeoutMs }: Omit<HeldStatement, 'hash' | 'heldAt'>): string =>
-  limit === 'memory' ? `its memory limit (${memoryLimit})` : `its time limit (${durationText(Math.round(timeoutMs))})`
-
-/** @throws QUERY_HELD if the statement is held, and has the same limits as then or lower ones; `memoryLimit`: null for then */
-export function expectNotHeld(home: string, statement: Statement, memoryLimit: string | null): void {
-  const hash = hashOf(statement)
-  const held = heldStatements(home).find(one => one.hash === hash)
-  if (!held) return
-  const isRaised =
-    held.limit === 'memory'
-      ? (memoryLimit ?? held.memoryLimit) !== held.memoryLimit
-      : statement.timeoutMs > held.timeoutMs
-  if (isRaised) return
-  const leftMs = Math.max(MINUTE, Date.parse(held.heldAt) + HOUR - Date.now())
-  throw new ConvohouseError('QUERY_HELD', {
-    what: `The ${held.kind} passed ${limitText(held)}, and DuckDB could not interrupt it: the process that ran it had to be ended.`,
-    hint:
-      held.kind === 'query'
-        ? `Write it differently, or raise the limit. The same query is accepted again in ${durationText(Math.ceil(leftMs / MINUTE) * MINUTE)}.`
-        : 'It is tried again when its file or the limit changes.',
-  })
 }

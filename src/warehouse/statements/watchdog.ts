@@ -6,7 +6,7 @@
 import { ConvohouseError } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { bytes, sizeOf } from '../../core/words.ts'
-import { expectNotHeld, holdStatements, limitText, release, type Statement } from './held.ts'
+import { admit, holdStatements, limitText, type Statement, shownName } from './held.ts'
 
 /** Memory of the process besides what DuckDB counts: pages in flight, JavaScript, allocations of DuckDB's functions. */
 const BESIDE_BYTES = 2 ** 30
@@ -80,10 +80,10 @@ function end(overdue: readonly Running[], of: Warehouse): void {
   clearInterval(timer)
   holdOverdue(overdue)
   const { limit, statement } = overdue[0]!
-  const { kind, name } = statement
+  const passed = limitText({ ...statement, limit, memoryLimit: of.memoryLimit })
   endProcess!(
     new ConvohouseError(limit === 'memory' ? 'QUERY_MEMORY' : 'QUERY_TIMEOUT', {
-      what: `The ${kind} passed ${limitText({ ...statement, limit, memoryLimit: of.memoryLimit })} and could not be interrupted, so this process ends: ${name}`,
+      what: `The ${statement.kind} passed ${passed} and could not be interrupted, so this process ends: ${shownName(statement)}`,
       hint: 'Nothing is lost but requests in flight. `convohouse status` shows what is held.',
     }),
   )
@@ -111,8 +111,7 @@ function look(of: Warehouse): void {
 export function watchStatement(statement: Statement, stop: Running['stop']): () => void {
   if (endProcess === null || warehouse === null) return () => {}
   const of = warehouse
-  expectNotHeld(of.home, statement, of.memoryLimit)
-  release(of.home, statement)
+  admit(of.home, statement, of.memoryLimit)
   const untilMs = performance.now() + statement.timeoutMs
   const mostBytes = Math.max(1.25 * sizeOf(of.memoryLimit), process.memoryUsage.rss()) + BESIDE_BYTES
   const one: Running = { statement, limit: 'time', mostBytes, untilMs, looksAfter: 0, stop }

@@ -50,7 +50,7 @@ describe('a name in S3', () => {
 })
 
 describe('a manifest', () => {
-  const files = [{ table: 'agents', path: objectPath({ folder: 'agents', part: 0 }, VERSIONS[0]!) }]
+  const files = [{ table: 'agents', path: objectPath({ folder: 'agents', part: 0 }, VERSIONS[0]!), bytes: 7 }]
 
   it('is read as it was written', () => {
     const manifest = { watermark: watermarkAt(1), erases: true, files }
@@ -79,8 +79,8 @@ class Simulation {
   nowMs = NOW
 
   listed() {
-    const objects = [...this.objects].map(([name, modifiedMs]) => ({ name, etag: name, modifiedMs }))
-    const copies = [...this.copies].map(([name, etag]) => ({ name, etag, modifiedMs: 0 }))
+    const objects = [...this.objects].map(([name, modifiedMs]) => ({ name, etag: name, modifiedMs, bytes: 7 }))
+    const copies = [...this.copies].map(([name, etag]) => ({ name, etag, modifiedMs: 0, bytes: 7 }))
     return [...objects, ...copies]
   }
 
@@ -119,7 +119,7 @@ class Simulation {
     if (steps < written.length) return
     const files = [
       ...before.filter(({ path }) => !folders.includes(folderOf(path))),
-      ...written.map(path => ({ table: 't', path })),
+      ...written.map(path => ({ table: 't', path, bytes: 7 })),
     ]
     if (this.manifest) this.earlier.push({ paths: before.map(({ path }) => path), replacedMs: this.nowMs })
     if (erases) this.earlier = []
@@ -177,7 +177,7 @@ describe('publications that are killed at any step', () => {
 
 describe('the copies', () => {
   const path = objectPath({ folder: 'agents', part: 0 }, VERSIONS[1]!)
-  const manifest = { watermark: watermarkAt(2), erases: false, files: [{ table: 'agents', path }] }
+  const manifest = { watermark: watermarkAt(2), erases: false, files: [{ table: 'agents', path, bytes: 7 }] }
   const copies: Copies = {
     publicationId: '00000002-',
     of: { 'agents/data.parquet': [path, 'e1'] },
@@ -188,6 +188,7 @@ describe('the copies', () => {
       name,
       etag,
       modifiedMs: NOW,
+      bytes: 7,
     }))
   const plan = (etag: string, others: string[] = [], hasCommitted = true) =>
     completionPlan({ manifest, copies, listed: listed(etag, ...others), nowMs: NOW, hasCommitted })

@@ -29,7 +29,7 @@ export interface ManifestFile {
   table: string
   /** Name of the object, relative to the prefix. */
   path: string
-  bytes?: number
+  bytes: number
 }
 
 export interface Manifest {
@@ -82,7 +82,9 @@ export function parseManifest(text: string, place: string): Manifest {
     const value = JSON.parse(text)
     const watermark = watermarkOf(value)
     const files = value.files as ManifestFile[]
-    const areOurs = files.every(({ table, path }) => typeof table === 'string' && isObject(path))
+    const areOurs = files.every(
+      ({ table, path, bytes }) => typeof table === 'string' && isObject(path) && typeof bytes === 'number',
+    )
     if (value.format === FORMAT && watermark !== null && areOurs)
       return { watermark, erases: value.erases !== false, files }
   } catch {}
@@ -142,7 +144,7 @@ export interface CompletionPlan {
 interface Completion {
   manifest: Manifest
   copies: Copies
-  listed: readonly Omit<StoredObject, 'bytes'>[]
+  listed: readonly StoredObject[]
   nowMs: number
   /** True if this process has just committed the manifest, so no other publication can commit its uploaded objects. */
   hasCommitted: boolean
@@ -162,9 +164,8 @@ export function completionPlan({ manifest, copies, listed, nowMs, hasCommitted }
   const keptPaths = new Set(kept.map(({ path }) => path))
   const known = new Set([...copies.kept.map(({ path }) => path), ...Object.values(copies.of).map(([path]) => path)])
   // An unknown object was left by a killed publication, or belongs to one that has not committed yet.
-  const isLeft = ({ name, modifiedMs }: Omit<StoredObject, 'bytes'>) =>
-    known.has(name) || hasCommitted || modifiedMs < nowMs - KEPT_MS
-  const isUnneeded = (object: Omit<StoredObject, 'bytes'>) =>
+  const isLeft = ({ name, modifiedMs }: StoredObject) => known.has(name) || hasCommitted || modifiedMs < nowMs - KEPT_MS
+  const isUnneeded = (object: StoredObject) =>
     isObject(object.name)
       ? !paths.has(object.name) && !keptPaths.has(object.name) && isLeft(object)
       : isCopy(object.name) && !names.has(object.name)

@@ -113,7 +113,7 @@ async function applyPackage(target: Target, objects: Objects, contents: Package)
   try {
     const kept = kind === 'delta' ? before!.files : []
     const sizes = new Map(listed.map(({ name, bytes }) => [name, bytes]))
-    const changed = kept.find(({ path, bytes }) => !sizes.has(path) || (bytes ?? sizes.get(path)) !== sizes.get(path))
+    const changed = kept.find(({ path, bytes }) => sizes.get(path) !== bytes)
     if (changed)
       throw changedByOwner(`${s3Text(place)}/${changed.path} is not as it was published.`, settings.target.name)
     const earlier = kept.map(({ path }) => ({ path, folder: folderOf(path), isEmpty: isEmptyFile(path) }))

@@ -8,8 +8,7 @@ const s3 = () => import('./parquet-s3.ts')
 
 export const parquetType: TargetType<ParquetTarget> = {
   erasesByDelta: true,
-  // The number changes when files of an earlier version cannot be continued.
-  contents: ({ partitionBy }) => [partitionBy, 2],
+  contents: ({ partitionBy }) => [partitionBy],
   partitionBy: ({ partitionBy }) => partitionBy,
   obstacles: (relation, { partitionBy }) =>
     partitionColumns(relation, partitionBy).includes('agent')

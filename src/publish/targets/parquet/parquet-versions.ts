@@ -74,7 +74,8 @@ export async function currentVersion(path: string, isReplaced = false): Promise<
   try {
     const fields = JSON.parse(await readFile(join(versionFolder(path, id), WATERMARK_FILE), 'utf8'))
     const watermark = watermarkOf(fields)
-    if (watermark !== null) return { id, watermark, erases: fields.erases !== false, files: fields.files ?? {} }
+    if (watermark !== null && fields.files)
+      return { id, watermark, erases: fields.erases !== false, files: fields.files }
   } catch (cause) {
     if (!(cause instanceof SyntaxError) && !hasCode(cause, 'ENOENT')) throw cause
   }

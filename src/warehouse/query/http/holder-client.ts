@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { notWritable } from '../../../core/disk.ts'
 import { ConvohouseError, ERRORS, type ErrorCode, isCode } from '../../../core/errors.ts'
 import { durationText, SECOND } from '../../../core/time.ts'
-import { expectNotHeld, queryStatement } from '../../statements/held.ts'
+import { queryStatement, whyEnded } from '../../statements/held.ts'
 import { CELLS_MEDIA_TYPE, type CellsMessage, type ErrorBody, readFrames } from '../formats/cells.ts'
 import { type ParquetFile, partOf, putInPlace } from '../parquet.ts'
 import type { Batch, Column, QueryResult, Tally } from '../results.ts'
@@ -33,49 +33,47 @@ export interface HolderQuery extends Asked {
  * @throws WAREHOUSE_LOCKED if it does not answer or has another version; WAREHOUSE_ENDED if it ends before the answer does;
  *   TOO_MANY_QUERIES, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED
  */
-export async function queryHolder(query: HolderQuery & { maxRows?: number }): Promise<QueryResult> {
-  const { maxRows } = query
-  const answer = await post(query, CELLS_MEDIA_TYPE, { maxRows }).catch(error => Promise.reject(reasonOf(error, query)))
-  try {
-    const messages = readFrames(answer.pieces())
-    const first = await nextMessage(messages)
-    if (!('columns' in first)) throw ended()
-    return resultOf(answer, messages, first.columns)
-  } catch (error) {
-    answer.hangUp()
-    throw reasonOf(error, query)
-  }
-}
-
-/** Returns the limit that the query passed, if the process was ended for it. */
-function reasonOf(error: unknown, { home, sql, timeoutMs }: HolderQuery): unknown {
-  try {
-    if (isCode(error, 'WAREHOUSE_ENDED')) expectNotHeld(home, queryStatement(sql, timeoutMs), null)
-    return error
-  } catch (held) {
-    return held
-  }
-}
+export const queryHolder = (query: HolderQuery & { maxRows?: number }): Promise<QueryResult> =>
+  told(query, async () => {
+    const { maxRows } = query
+    const answer = await post(query, CELLS_MEDIA_TYPE, { maxRows })
+    try {
+      const messages = readFrames(answer.pieces())
+      const first = await nextMessage(messages)
+      if (!('columns' in first)) throw ended()
+      return resultOf(answer, messages, first.columns)
+    } catch (error) {
+      answer.hangUp()
+      throw error
+    }
+  })
 
 /**
  * Runs `copyToParquet` in the process that holds the warehouse, and writes the file here.
  *
  * @throws as `queryHolder`, and HOME_UNUSABLE if the file cannot be written
  */
-export async function queryHolderToParquet(query: HolderQuery & { file: string }): Promise<ParquetFile> {
-  const part = partOf(query.file)
-  const answer = await post(query, PARQUET_MEDIA_TYPE, {}).catch(error => Promise.reject(reasonOf(error, query)))
-  try {
-    const bytes = await receive(answer, part)
-    await putInPlace(part, query.file)
-    return { rows: Number(answer.response.headers[ROWS_HEADER.toLowerCase()]), bytes }
-  } catch (error) {
-    await rm(part, { force: true })
-    throw reasonOf(error, query)
-  } finally {
-    answer.hangUp()
-  }
-}
+export const queryHolderToParquet = (query: HolderQuery & { file: string }): Promise<ParquetFile> =>
+  told(query, async () => {
+    const part = partOf(query.file)
+    const answer = await post(query, PARQUET_MEDIA_TYPE, {})
+    try {
+      const bytes = await receive(answer, part)
+      await putInPlace(part, query.file)
+      return { rows: Number(answer.response.headers[ROWS_HEADER.toLowerCase()]), bytes }
+    } catch (error) {
+      await rm(part, { force: true })
+      throw error
+    } finally {
+      answer.hangUp()
+    }
+  })
+
+/** Runs `work`. If the process ended because of this query, its error names the limit that the query passed. */
+const told = <T>({ home, sql, timeoutMs }: HolderQuery, work: () => Promise<T>): Promise<T> =>
+  work().catch(error => {
+    throw (isCode(error, 'WAREHOUSE_ENDED') && whyEnded(home, queryStatement(sql, timeoutMs))) || error
+  })
 
 /**
  * Asks the process that holds the warehouse another question (`Questions`).
