@@ -1,7 +1,7 @@
 // The Temporal server, and therefore its UI, stores references and counts, but no token, no text of a page and no
 // personal data. The tests search every history and description on the server.
 
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@temporalio/client'
 import { expect, it, onTestFinished } from 'vitest'
@@ -14,6 +14,7 @@ import { ingestId } from '../../src/run/temporal/worker/drain.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { CANARY } from '../../src/sandbox/world/agents/secret-bearing.ts'
+import { spoolFolders } from '../../src/spool/folders.ts'
 import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { connected, describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { receiveEvents } from '../spool/arbitrary-events.ts'
@@ -36,10 +37,10 @@ function leaves(value: unknown): string[] {
 /** Shorter texts may occur anywhere by chance. */
 const MIN_CHARS = 8
 /**
- * Texts that identify no person: times, which the server may store as a window's bounds or last landed `ts`, and single
- * words, because their fields have only a few values.
+ * Texts that identify no person: times, which the server may store as a window's bounds or last landed `ts`; days, which
+ * keys of billing periods and ids of ticks contain; and single words, because their fields have only a few values.
  */
-const TIME_OR_WORD = /^(1[78]\d{8}(\d{3})?|[a-z_-]+)$/
+const TIME_OR_WORD = /^(1[78]\d{8}(\d{3})?|\d{4}-\d\d-\d\d|[a-z_-]+)$/
 /** Maximum number of conversations with a text that still identifies one of them. */
 const MAX_HOLDERS = 3
 
@@ -134,6 +135,8 @@ describeWithTemporal('data on the Temporal server', ({ place }) => {
     await until(async () => (await client.workflow.count(ticked)).count !== 0, { everyMs: 100 })
     await ended(client.workflow.getHandle(ownerId(WORKSPACE)))
 
+    const { sealed } = spoolFolders(there.config.home, WORKSPACE)
+    await until(async () => (await readdir(sealed)).length === 0)
     await there.stop()
     // The history of the workflow that drains the spool contains the number of events and nothing else about them.
     const drained = payloadTexts(await client.workflow.getHandle(ingestId(WORKSPACE)).fetchHistory()).join('\n')
