@@ -15,6 +15,8 @@ export type ErrorKind =
 export const EXIT_CODES = {
   ok: 0,
   unexpected: 1,
+  /** `doctor`: data is older than its schedule allows. */
+  stale: 1,
   input: 2,
   access: 3,
   vendor: 4,

@@ -13,6 +13,7 @@ import { activeConversations, measuredRefreshes, shiftedRanges } from '../wareho
 import { type Rows, withParams } from '../warehouse/query/rows.ts'
 import { type AgentStatus, agentStatus } from './coverage.ts'
 import { type EventsStatus, eventsStatus } from './events.ts'
+import { type Stale, staleOf, syncTimes } from './freshness.ts'
 import { readGaps } from './gaps.ts'
 import { type QuotaStatus, quotaStatus } from './quota.ts'
 import { NO_RUNS, type RunsStatus, runsStatus } from './runs.ts'
@@ -33,6 +34,8 @@ export interface WorkspaceStatus extends RunsStatus {
   unverified: ReadRange[]
   /** Null until the vendor has reported usage. */
   quota: QuotaStatus | null
+  /** What is older than the schedule, or --max-age, allows. */
+  stale: Stale[]
   findings: Findings
   landing: LandingStatus
   events: EventsStatus
@@ -59,10 +62,12 @@ export async function workspaceStatus(options: {
   rows: Rows | null
   isHeld: () => boolean
   nowMs: number
+  maxAgeMs?: number | undefined
 }): Promise<WorkspaceStatus> {
   const { home, landing, workspaceId, settings, rows, isHeld, nowMs } = options
   const here = `workspace_id = ${quoteText(workspaceId)}`
   const agents = rows ? await agentStatus(rows, workspaceId, nowMs) : []
+  const runs = rows ? await runsStatus(rows, here, isHeld) : NO_RUNS
   const active = rows ? await activeConversations({ rows }, workspaceId, nowMs) : []
   return {
     workspaceId,
@@ -77,8 +82,9 @@ export async function workspaceStatus(options: {
       rows && settings
         ? await shiftedRanges(withParams(rows), workspaceId, { ...settings, sinceMs: nowMs - settings.rereadHorizonMs })
         : [],
-    ...(rows ? await runsStatus(rows, here, isHeld) : NO_RUNS),
+    ...runs,
     quota: await quotaStatus(options),
+    stale: rows && settings ? await staleOf(settings, { ...options, times: await syncTimes(rows), runs }) : [],
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
     landing: await landingStatus(landing, workspaceId, rows),
     events: await eventsStatus({ home, workspaceId, rows, here, nowMs }),

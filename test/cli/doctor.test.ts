@@ -9,6 +9,7 @@ import { memory, memoryHere, nodeVersion, spaceOutcomes } from '../../src/cli/do
 import { placeFindings } from '../../src/cli/doctor/targets.ts'
 import type { TargetConfig } from '../../src/config/targets.ts'
 import type { Config } from '../../src/config.ts'
+import { DAY } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
 import { writeDrainFailure } from '../../src/spool/drain-failure.ts'
 import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
@@ -56,7 +57,7 @@ describe('doctor on a healthy data folder', () => {
     expect(found.code).toBe(0)
     expect(found.checks.map(({ check }) => check)).toEqual([
       ...['node', 'configuration', 'token', 'api', 'clock', 'export', 'data folder', 'space', 'memory', 'landing'],
-      ...['warehouse', 'rules', 'quarantine', 'loads'],
+      ...['warehouse', 'rules', 'quarantine', 'loads', 'freshness'],
     ])
     // Findings about the machine that runs the test are excluded.
     const ours = found.checks.filter(({ check }) => !['space', 'memory'].includes(check))
@@ -64,6 +65,26 @@ describe('doctor on a healthy data folder', () => {
     expect(found.text).not.toContain(TOKEN)
     expect(await requests(total)).toMatchObject({ total: total + 1, requests: [{ kind: 'search' }] })
     expect(await listing(home)).toEqual(before)
+  })
+
+  it('fails with 1 and says what to do if the last sync is too old, as status does; --max-age decides otherwise', async () => {
+    const { env } = await synced()
+    const wall = Date.now
+    Date.now = () => wall() + 5 * DAY
+    try {
+      const found = await doctor(env, '--offline')
+      const hint = expect.stringContaining('convohouse up')
+      const late = { state: 'fail', found: expect.stringMatching(/^no sync has succeeded for 5 d/), hint }
+      expect([found.code, found.of('freshness')]).toEqual([1, expect.objectContaining(late)])
+      expect((await doctor(env, '--offline', '--max-age', '6d')).code).toBe(0)
+      const status = await inProcess(['status'], { env })
+      expect([status.code, status.stdout]).toEqual([
+        0,
+        expect.stringMatching(/\n {2}too old {6}no sync has succeeded for 5 d.*\n {15}→ Check that/),
+      ])
+    } finally {
+      Date.now = wall
+    }
   })
 
   it('prints a line per check, a hint below it, and a conclusion', async () => {

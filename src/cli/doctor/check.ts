@@ -1,6 +1,8 @@
 // A check of `doctor`: a function that returns its findings, or throws an error.
 import type { Stores } from '../../app/stores.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
+import { EXIT_CODES } from '../../core/errors.ts'
+import type { Stale } from '../../reports/freshness.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
 import { describeError } from '../terminal/error-text.ts'
 
@@ -9,7 +11,7 @@ export interface Outcome {
   state: 'ok' | 'warn' | 'fail' | 'skip'
   found: string
   hint: string | null
-  /** Code of the error; null unless the check failed. */
+  /** Code of the error; null unless the check failed with one. */
   code: string | null
   /** The command's exit code if this is its first failed check; 0 unless the check failed. */
   exitCode: number
@@ -27,6 +29,9 @@ export const warn = (found: string, hint: string): Outcome => outcome('warn', fo
 
 export const skip = (why: string): Outcome => outcome('skip', why)
 
+/** A failure without an error: the data is older than allowed. */
+export const late = ({ what, hint }: Stale): Outcome => ({ ...outcome('fail', what, hint), exitCode: EXIT_CODES.stale })
+
 export function fail(error: unknown): Outcome {
   const { code, what, hint, exitCode } = describeError(error)
   return { ...outcome('fail', what, hint), code, exitCode }
@@ -40,6 +45,8 @@ export interface Setup {
   workspaces: readonly WorkspaceConfig[]
   offline: boolean
   nowMs: number
+  /** `--max-age`, ms. */
+  maxAgeMs: number | undefined
   /** Queries the warehouse. */
   rows: Rows
   /** True if another process answers these queries. */

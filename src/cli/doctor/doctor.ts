@@ -6,13 +6,14 @@ import { EXIT_CODES } from '../../core/errors.ts'
 import { counted } from '../../core/words.ts'
 import { withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { chooseWorkspaces, configAt } from '../flags/configuration.ts'
-import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
+import { addConfigFlag, addMaxAgeFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { type Style, styleOf, type TextStyle } from '../terminal/style.ts'
 import { allWebhooks, api, clock, exports, token, webhooks } from './access.ts'
 import { type Check, fail, inWarehouse, type Outcome, ok, outcomesOf, type Setup, skip } from './check.ts'
 import {
   dataFolder,
+  freshness,
   gaps,
   landing,
   loads,
@@ -47,6 +48,7 @@ const CHECKS: readonly [name: string, check: Check][] = [
   ['models', inWarehouse(models)],
   ['quarantine', inWarehouse(quarantine)],
   ['loads', inWarehouse(loads)],
+  ['freshness', inWarehouse(freshness)],
   ['gaps', inWarehouse(gaps)],
   ['service levels', inWarehouse(serviceLevels)],
   ['workspaces', inWarehouse(unconfigured)],
@@ -57,11 +59,13 @@ interface DoctorFlags {
   config?: string
   workspace?: string
   offline?: boolean
+  /** ms. */
+  maxAge?: number
   json?: boolean
 }
 
 export const define = (command: Command): Command =>
-  addWorkspaceFlag(addConfigFlag(command))
+  addMaxAgeFlag(addWorkspaceFlag(addConfigFlag(command)))
     .option('--offline', 'make no request and no connection: check only the configuration and the data folder')
     .option('--json', 'one JSON object, for machines')
     .addHelpText(
@@ -74,7 +78,7 @@ Examples:
 
 It makes one request per workspace, for the list of agents, which costs nothing, and connects to targets in PostgreSQL and S3
 (in S3 it writes, copies and deletes an object).
-The exit code is 0 if every check passed, else the code of the first failed check.`,
+The exit code is 0 if every check passed, else the code of the first failed check: 1 if data is older than its schedule allows.`,
     )
     .action(async (flags: DoctorFlags) => {
       process.exitCode = await runDoctor(flags)
@@ -102,7 +106,13 @@ async function diagnose(flags: DoctorFlags): Promise<Finding[]> {
     const config = configAt(flags.config)
     const workspaces = chooseWorkspaces(config, flags.workspace)
     const found = `${config.source}: ${counted(config.workspaces.length, 'workspace')} (${config.workspaces.map(({ id }) => id).join(', ')}), data folder ${config.home}`
-    const setup = { config, workspaces, stores: openStores(config.home), offline: flags.offline === true }
+    const setup = {
+      config,
+      workspaces,
+      stores: openStores(config.home),
+      offline: flags.offline === true,
+      maxAgeMs: flags.maxAge,
+    }
     return [...node, ...named('configuration', [ok(found)]), ...(await examine(setup))]
   } catch (error) {
     const others = skip('not checked: they need a configuration')
@@ -111,7 +121,7 @@ async function diagnose(flags: DoctorFlags): Promise<Finding[]> {
 }
 
 /** Runs all checks, with the warehouse opened once. */
-function examine(given: Pick<Setup, 'config' | 'workspaces' | 'stores' | 'offline'>): Promise<Finding[]> {
+function examine(given: Pick<Setup, 'config' | 'workspaces' | 'stores' | 'offline' | 'maxAgeMs'>): Promise<Finding[]> {
   return withWarehouseRows(given.config, async (rows, isHeld) => {
     const setup: Setup = { ...given, rows, isHeld, nowMs: Date.now(), answers: false, serverTimes: new Map() }
     const findings: Finding[] = []

@@ -7,12 +7,14 @@ import { STREAMS } from '../../catalog/resources/resources.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { ServiceLevel } from '../../core/response-rules.ts'
-import { bytes, count, counted, sizeOf } from '../../core/words.ts'
+import { ago, bytes, count, counted, sizeOf } from '../../core/words.ts'
 import { isThere, probeFolder } from '../../files/durable.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { openTargetDatabase } from '../../publish/target-database.ts'
+import { staleOf, syncTimes } from '../../reports/freshness.ts'
 import { readGaps } from '../../reports/gaps.ts'
 import { countQuarantined } from '../../reports/quarantine.ts'
+import { runsStatus } from '../../reports/runs.ts'
 import { landingStatus, workspacesIn } from '../../reports/status.ts'
 import { allChecks } from '../../warehouse/checks/all-checks.ts'
 import { runCheck } from '../../warehouse/checks/results.ts'
@@ -25,7 +27,7 @@ import type { Rows } from '../../warehouse/query/rows.ts'
 import { packageFacts } from '../package-facts.ts'
 import { modelText } from '../status/status-text.ts'
 import { gapText } from '../terminal/notes.ts'
-import { type Check, eachWorkspace, fail, type Outcome, ok, skip, warn } from './check.ts'
+import { type Check, eachWorkspace, fail, late, type Outcome, ok, skip, warn } from './check.ts'
 
 export const nodeVersion = (node = process.versions.node, { version, oldestNode } = packageFacts()): Outcome => {
   const found = `Node ${node} (needs ${oldestNode} or later), convohouse ${version}, ${process.platform} ${process.arch}`
@@ -219,6 +221,15 @@ export const loads = eachWorkspace(async ({ id }, { stores, rows, isHeld }) => {
   if (isHeld()) return ok(`${found}: the process that holds the warehouse is loading them`)
   const hint = 'The next sync loads them and reports those that it cannot load; `convohouse replay` reloads all.'
   return warn(found, hint)
+})
+
+export const freshness = eachWorkspace(async (workspace, { config: { home }, rows, isHeld, nowMs, maxAgeMs }) => {
+  const here = `workspace_id = ${quoteText(workspace.id)}`
+  const [times, runs] = [await syncTimes(rows), await runsStatus(rows, here, isHeld)]
+  const found = await staleOf(workspace, { times, runs, home, nowMs, maxAgeMs })
+  if (found.length > 0) return found.map(late)
+  const succeeded = runs.lastSuccess?.endedAt
+  return succeeded ? ok(`synced ${ago(Date.parse(succeeded), nowMs)}`) : skip('no sync has succeeded yet')
 })
 
 export const gaps = eachWorkspace(async ({ id }, { rows, nowMs }) =>

@@ -3,20 +3,21 @@ import { existsSync } from 'node:fs'
 import { placeOf, type TargetConfig } from '../../config/targets.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, ERRORS, type ErrorCode, isCode } from '../../core/errors.ts'
-import { formatDuration, HOUR, MINUTE, SECOND } from '../../core/time.ts'
+import { formatDuration, MINUTE } from '../../core/time.ts'
 import { ago, counted } from '../../core/words.ts'
 import { hasHashKey, needsKey } from '../../publish/pii.ts'
 import { probeTarget } from '../../publish/target-client.ts'
 import { extensionPlaces } from '../../publish/target-database.ts'
 import { typeOf } from '../../publish/targets/target-types.ts'
+import { staleTarget } from '../../reports/freshness.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { temporaryFolder } from '../../warehouse/temporary-files.ts'
 import { filterText, lackText } from '../status/status-text.ts'
-import { type Check, fail, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
+import { type Check, fail, late, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
 import { expectWritable } from './storage.ts'
 
-export const targets: Check = async ({ config, rows, answers, nowMs, offline }) => {
+export const targets: Check = async ({ config, rows, answers, nowMs, maxAgeMs, offline }) => {
   const statuses = await targetStatuses(answers ? rows : null, config.targets, nowMs)
   const isUnread = !answers && existsSync(warehouseFile(config.home))
   const found: Outcome[] = []
@@ -30,8 +31,10 @@ export const targets: Check = async ({ config, rows, answers, nowMs, offline }) 
     const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
     const lag = isUnread
       ? skip(`${target.name}: its last publication is not checked, since the warehouse cannot be read`)
-      : lagOf(status, { everyMs: config.publish.everyMs, nowMs })
-    found.push(...own, ...(isWrong ? [] : [lag]))
+      : lagOf(status, nowMs)
+    const old = staleTarget(status, config.publish.everyMs, maxAgeMs).map(late)
+    const isSaid = isWrong || (old.length > 0 && !status.isGone)
+    found.push(...own, ...old, ...(isSaid ? [] : [lag]))
   }
   return [...found, ...(await outcomesOf(() => keyOf(config, statuses)))]
 }
@@ -48,18 +51,12 @@ function failureOf({ target, failure }: TargetStatus, nowMs: number): Outcome[] 
   return [fail(new ConvohouseError(known, { what: found, hint: next }))]
 }
 
-/** A target that lags by more publications than this is reported. */
-const LATE_PUBLICATIONS = 4
-
-function lagOf(status: TargetStatus, { everyMs, nowMs }: { everyMs: number; nowMs: number }): Outcome {
-  const { target, place, asOf, lagSeconds, isGone } = status
+function lagOf(status: TargetStatus, nowMs: number): Outcome {
+  const { target, place, asOf, isGone } = status
   if (asOf === null) return ok(`${target}: not published to yet; \`convohouse publish\` does`)
   const found = `${target}: ${lackText(status)}; published ${ago(Date.parse(asOf), nowMs)}`
   if (isGone) return warn(found, `Run \`convohouse publish\`, or mount the disk of ${place} again, if it is on one.`)
-  const lateMs = Math.max(HOUR, LATE_PUBLICATIONS * everyMs)
-  if ((lagSeconds ?? 0) * SECOND <= lateMs) return ok(found)
-  const hint = `\`sync --watch\`, \`up\` and \`worker\` publish every ${formatDuration(everyMs)}; after a single \`sync\`, run \`convohouse publish\`.`
-  return warn(found, hint)
+  return ok(found)
 }
 
 /** Warns of ids that are probably mistyped: they select no rows of the target. */

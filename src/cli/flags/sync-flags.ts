@@ -1,7 +1,7 @@
 // The flags that `plan` and `sync` share: selection and limits.
 import { type Command, Option } from 'commander'
 import type { ListenAddress } from '../../config/address.ts'
-import { EARLIEST_MS, SECOND } from '../../core/time.ts'
+import { EARLIEST_MS, MINUTE, SECOND } from '../../core/time.ts'
 import { duration, filled, invalidFlag, metricsAddress, moment, repeated, resources, whole } from './values.ts'
 
 export interface SyncFlags {
@@ -44,6 +44,13 @@ export const addConfigFlag = (command: Command): Command =>
 
 export const addWorkspaceFlag = (command: Command): Command =>
   command.option('-w, --workspace <id>', 'only this workspace (default: all configured ones)', filled('--workspace'))
+
+export const addMaxAgeFlag = (command: Command): Command =>
+  command.option(
+    '--max-age <duration>',
+    'age from which syncs, events and targets are too old (default: by `schedule` and `publish.every`)',
+    duration('--max-age', { min: MINUTE }),
+  )
 
 /** Adds the shared flags to `plan` or `sync`, and to `sync` also its own. */
 export function addSyncFlags(command: Command): Command {

@@ -5,6 +5,7 @@ import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
+import { type Stale, staleTarget } from '../../reports/freshness.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import { type WorkspaceStatus, workspaceStatus, workspacesIn } from '../../reports/status.ts'
 import { type StoredResult, storedResults } from '../../warehouse/checks/results.ts'
@@ -13,20 +14,22 @@ import { warehouseFile } from '../../warehouse/open.ts'
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { type HeldStatement, heldStatements } from '../../warehouse/statements/held.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
-import { addConfigFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
+import { addConfigFlag, addMaxAgeFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { gridOnStdout } from '../terminal/columns.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { checkLines, heldLines, modelLines, refusedLines, targetLines, workspaceLines } from './status-text.ts'
 
 export const define = (command: Command): Command =>
-  addWorkspaceFlag(addConfigFlag(command))
+  addMaxAgeFlag(addWorkspaceFlag(addConfigFlag(command)))
     .option('--json', 'one JSON object, for machines')
     .addHelpText(
       'after',
       `
 Examples:
   $ convohouse status                                    works while a sync runs
-  $ convohouse status --json | jq '.workspaces[].quota'`,
+  $ convohouse status --json | jq '.workspaces[].quota'
+
+It marks data that is older than its schedule allows, and exits with 0; \`convohouse doctor\` exits with 1.`,
     )
     .action(async (flags: StatusFlags) => {
       await runStatus(flags)
@@ -35,6 +38,8 @@ Examples:
 export interface StatusFlags {
   config?: string
   workspace?: string
+  /** ms. */
+  maxAge?: number
   json?: boolean
 }
 
@@ -56,7 +61,7 @@ interface Shown {
   checks: StoredResult[]
   /** Models whose last build failed. */
   models: StoredModel[]
-  targets: TargetStatus[]
+  targets: (TargetStatus & { stale: Stale[] })[]
   /** Statements that ended a process, and are refused. */
   held: HeldStatement[]
   size: number
@@ -92,13 +97,16 @@ async function statusesOf(
   const all = [...new Set([...configured.map(({ id }) => id), ...known])]
   const stores = openStores(storage.home)
   const statuses: WorkspaceStatus[] = []
+  const nowMs = Date.now()
   for (const workspaceId of chooseIds(all, flags.workspace)) {
     const settings = configured.find(({ id }) => id === workspaceId)
     const [landing, leaseLog] = [stores.landing.workspace(workspaceId), stores.leaseLog({ workspaceId, run: 'status' })]
-    const options = { home: storage.home, landing, leaseLog, workspaceId, settings, rows, isHeld, nowMs: Date.now() }
-    statuses.push(await workspaceStatus(options))
+    const options = { home: storage.home, landing, leaseLog, workspaceId, settings, rows, isHeld, nowMs }
+    statuses.push(await workspaceStatus({ ...options, maxAgeMs: flags.maxAge }))
   }
-  return { statuses, targets: await targetStatuses(rows, config?.targets ?? [], Date.now()) }
+  const targets = config ? await targetStatuses(rows, config.targets, nowMs) : []
+  const judged = targets.map(one => ({ ...one, stale: staleTarget(one, config!.publish.everyMs, flags.maxAge) }))
+  return { statuses, targets: judged }
 }
 
 /** Returns the last results of checks that did not pass; none without a warehouse. */

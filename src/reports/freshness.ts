@@ -1,0 +1,116 @@
+// Whether syncs, webhook events and targets are as recent as `schedule` and `publish.every` promise, or a given age demands.
+import type { Schedule } from '../config/temporal.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import { lastTimes } from '../core/cron.ts'
+import { DAY, formatDuration, HOUR, SECOND } from '../core/time.ts'
+import { spoolWaiting } from '../spool/waiting.ts'
+import type { Rows } from '../warehouse/query/rows.ts'
+import { sqlFile } from '../warehouse/sql-files.ts'
+import type { TargetStatus } from './publications.ts'
+import type { RunsStatus } from './runs.ts'
+
+/** Something that is older than allowed. */
+export interface Stale {
+  what: string
+  hint: string
+  ageSeconds: number
+  allowedSeconds: number
+}
+
+interface Judged {
+  ageMs: number
+  allowedMs: number
+  /** Describes it; gets its age. */
+  what: (age: string) => string
+  hint: string
+}
+
+const older = ({ ageMs, allowedMs, what, hint }: Judged): Stale[] =>
+  ageMs > allowedMs
+    ? [
+        {
+          ...{ what: what(formatDuration(ageMs)), hint },
+          ...{ ageSeconds: Math.round(ageMs / SECOND), allowedSeconds: Math.round(allowedMs / SECOND) },
+        },
+      ]
+    : []
+
+/** One round may be missed, and each takes some time. */
+const allowedFor = (everyMs: number): number => 2 * everyMs + HOUR
+
+/** Returns the age that the schedule allows. `usualMs`: time between recurring syncs, for a workspace without a schedule. */
+function allowedAge(schedule: Schedule | null, usualMs: number | null, nowMs: number): number {
+  if (schedule === null) return allowedFor(Math.min(usualMs ?? DAY, DAY))
+  if ('everyMs' in schedule) return allowedFor(schedule.everyMs) + schedule.jitterMs
+  const [, earlierMs = nowMs - 2 * DAY] = lastTimes(schedule.cron, nowMs, 2)
+  return nowMs - earlierMs + HOUR + schedule.jitterMs
+}
+
+/** Facts of a workspace that was ever synced, as in sql/reports/freshness.sql; ms since the epoch. */
+interface SyncTimes {
+  workspaceId: string
+  firstMs: number
+  successMs: number | null
+  usualMs: number | null
+  newestMs: number | null
+  eventMs: number | null
+}
+
+export const syncTimes = (rows: Rows): Promise<SyncTimes[]> => rows(sqlFile('reports/freshness'))
+
+interface Question {
+  times: readonly SyncTimes[]
+  runs: RunsStatus
+  home: string
+  nowMs: number
+  /** `--max-age`; undefined to judge by the schedules. */
+  maxAgeMs?: number | undefined
+}
+
+const NOT_SYNCED =
+  'Check that `convohouse up`, `worker` or `sync --watch` runs (`convohouse schedule list` names paused schedules), or run `convohouse sync`.'
+const NOT_APPLIED = '`convohouse up`, `worker` and `sync` apply them; `convohouse status` shows why applying fails.'
+const NOT_RECEIVED =
+  "Check that `convohouse receive` or `up` runs, and that the webhook address in the vendor's settings leads to it."
+
+/** Returns what is stale of a workspace; nothing of one that was never synced. A paused sync is not late. */
+export async function staleOf(workspace: WorkspaceConfig, question: Question): Promise<Stale[]> {
+  const { times, runs, home, nowMs, maxAgeMs } = question
+  const known = times.find(({ workspaceId }) => workspaceId === workspace.id)
+  if (known === undefined) return []
+  const { firstMs, successMs, usualMs, newestMs, eventMs } = known
+  const { lastRun, lastFailure } = runs
+  const allowedMs = maxAgeMs ?? allowedAge(workspace.schedule, usualMs, nowMs)
+  // A long first sync is as recent as its last sign of life.
+  const aliveMs = lastRun?.state === 'running' ? Date.parse(lastRun.seenAt ?? lastRun.startedAt) : 0
+  const failed = Date.parse(lastFailure?.endedAt ?? '') > (successMs ?? 0) ? lastFailure : null
+  const why = failed?.error ? `; the last one failed: ${failed.error.replace(/\.$/, '')}` : ''
+  const ageMs = nowMs - Math.max(aliveMs, successMs ?? firstMs)
+  const what = (age: string) => `no sync has succeeded for ${age}${why}`
+  const syncs = older({ ageMs, allowedMs, what, hint: failed?.hint ?? NOT_SYNCED })
+  const shown = lastRun?.state === 'paused' ? [] : syncs
+  const { sinceMs } = await spoolWaiting(home, workspace.id)
+  if (sinceMs !== null) {
+    const what = (age: string) => `webhook events have waited for ${age} to be applied`
+    return [...shown, ...older({ ageMs: nowMs - sinceMs, allowedMs, what, hint: NOT_APPLIED })]
+  }
+  // A quiet workspace sends nothing: events are missing if conversations came since, or no sync shows whether any did.
+  const isQuiet = syncs.length === 0 && (newestMs ?? 0) <= (eventMs ?? 0)
+  if (workspace.readWebhookSecrets === null || eventMs === null || isQuiet) return shown
+  const received = { ageMs: nowMs - eventMs, allowedMs: maxAgeMs ?? Math.max(DAY, allowedMs) }
+  return [...shown, ...older({ ...received, what: age => `no webhook event has come for ${age}`, hint: NOT_RECEIVED })]
+}
+
+/** Returns that a target has lacked changes for longer than `publish.every`, or the given age, allows. */
+export function staleTarget(
+  { target, lagSeconds }: TargetStatus,
+  everyMs: number,
+  maxAgeMs: number | undefined,
+): Stale[] {
+  return older({
+    ageMs: (lagSeconds ?? 0) * SECOND,
+    allowedMs: maxAgeMs ?? allowedFor(everyMs),
+    what: age => `${target} has lacked changes for ${age}`,
+    hint: `\`sync --watch\`, \`up\` and \`worker\` publish every ${formatDuration(everyMs)}; after a single \`sync\`, run \`convohouse publish\`.`,
+  })
+}

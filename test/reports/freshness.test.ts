@@ -1,0 +1,107 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { Schedule } from '../../src/config/temporal.ts'
+import type { WorkspaceConfig } from '../../src/config.ts'
+import { compactTimestamp, DAY, HOUR, MINUTE } from '../../src/core/time.ts'
+import { staleOf, staleTarget } from '../../src/reports/freshness.ts'
+import type { TargetStatus } from '../../src/reports/publications.ts'
+import { NO_RUNS, type RunStatus } from '../../src/reports/runs.ts'
+import { segmentName, spoolFolders } from '../../src/spool/folders.ts'
+import { temporaryFolder } from '../cli/cli-process.ts'
+
+/** A Sunday. */
+const NOW = Date.parse('2026-11-22T12:00:00Z')
+
+interface Case {
+  schedule?: Schedule
+  /** Age of the last success, ms; null for none. */
+  success?: number | null
+  usual?: number
+  newest?: number
+  event?: number
+  run?: Partial<RunStatus>
+  failure?: Partial<RunStatus>
+  maxAgeMs?: number
+  home?: string
+}
+
+async function judged({ schedule, success = 0, usual, newest, event, run, failure, maxAgeMs, home }: Case) {
+  const at = (age: number | null | undefined) => (age === null || age === undefined ? null : NOW - age)
+  const times = [
+    {
+      workspaceId: 'ws',
+      firstMs: NOW - 6 * DAY,
+      successMs: at(success),
+      usualMs: usual ?? null,
+      ...{ newestMs: at(newest), eventMs: at(event) },
+    },
+  ]
+  const workspace = { id: 'ws', schedule: schedule ?? null, readWebhookSecrets: () => [] } as unknown as WorkspaceConfig
+  const runs = {
+    ...NO_RUNS,
+    lastRun: (run ?? null) as RunStatus | null,
+    lastFailure: (failure ?? null) as RunStatus | null,
+  }
+  return staleOf(workspace, { times, runs, home: home ?? (await temporaryFolder()), nowMs: NOW, maxAgeMs })
+}
+
+const every = (everyMs: number): Schedule => ({ everyMs, jitterMs: 0 })
+const cron = (text: string): Schedule => ({ cron: text, jitterMs: 0 })
+const late = [{ what: expect.stringMatching(/^no sync has succeeded for /) }]
+const ISO = (age: number) => new Date(NOW - age).toISOString()
+
+it.each<[string, Case, object[]]>([
+  ['by its interval', { schedule: every(15 * MINUTE), success: 2 * HOUR }, late],
+  ['but not while one round is missed', { schedule: every(12 * HOUR), success: 24 * HOUR }, []],
+  [
+    'not on a Sunday, if its cron expression names working days',
+    { schedule: cron('0 4 * * mon-fri'), success: 56 * HOUR },
+    [],
+  ],
+  ['by its cron expression', { schedule: cron('*/20 * * * *'), success: 2 * HOUR }, late],
+  ['by the usual time between rounds of watch mode', { usual: 15 * MINUTE, success: 2 * HOUR }, late],
+  ['not after a day without schedule or watch mode', { success: DAY }, []],
+  ['after days without schedule or watch mode', { success: 3 * DAY }, late],
+  ['by --max-age', { schedule: every(DAY), success: 2 * HOUR, maxAgeMs: HOUR }, late],
+  ['never if --max-age allows it', { success: 5 * DAY, maxAgeMs: 6 * DAY }, []],
+  ['if none has ever succeeded', { success: null }, late],
+  ['not while the first one runs', { success: null, run: { state: 'running', seenAt: ISO(MINUTE) } }, []],
+  ['not while it is paused', { success: 5 * DAY, run: { state: 'paused' } }, []],
+  [
+    'with the last failure and its hint',
+    { success: 5 * DAY, failure: { endedAt: ISO(DAY), error: 'No token.', hint: 'Set it.' } },
+    [{ what: expect.stringMatching(/; the last one failed: No token$/), hint: 'Set it.' }],
+  ],
+])('a sync is too old %s', async (_, given, expected) => {
+  expect(await judged(given)).toMatchObject(expected)
+  expect(await judged(given)).toHaveLength(expected.length)
+})
+
+it('webhook events are too old if conversations came without them, or they are not applied; not in a quiet workspace', async () => {
+  const none = [{ what: expect.stringMatching(/^no webhook event has come for 2 d/) }]
+  const schedule = every(HOUR)
+  expect(await judged({ schedule, event: 2 * DAY, newest: HOUR })).toMatchObject(none)
+  expect(await judged({ schedule, event: 2 * DAY, newest: 3 * DAY })).toEqual([])
+  expect(await judged({ schedule, newest: HOUR })).toEqual([])
+  const home = await temporaryFolder()
+  const { sealed } = spoolFolders(home, 'ws')
+  await mkdir(sealed, { recursive: true })
+  await writeFile(
+    join(sealed, segmentName({ opened: compactTimestamp(NOW - 3 * DAY), writer: '1f', number: 1 })),
+    '{}\n',
+  )
+  expect(await judged({ home, event: 4 * DAY })).toMatchObject([
+    { what: expect.stringContaining('have waited for 3 d') },
+  ])
+})
+
+it('a target is too old if it has lacked changes for longer than `publish.every` or --max-age allows', () => {
+  const status = { target: 'bi', lagSeconds: 7_200 } as TargetStatus
+  expect(staleTarget(status, 15 * MINUTE, undefined)).toMatchObject([
+    { what: 'bi has lacked changes for 2 h', ageSeconds: 7_200, allowedSeconds: 5_400 },
+  ])
+  expect(staleTarget(status, DAY, undefined)).toEqual([])
+  expect(staleTarget(status, DAY, HOUR)).toHaveLength(1)
+  expect(staleTarget({ ...status, lagSeconds: null }, MINUTE, MINUTE)).toEqual([])
+})
