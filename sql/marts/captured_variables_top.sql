@@ -26,7 +26,7 @@
 --   values_shown   BIGINT   none     Values in the row: 1, or those of the rest
 WITH counted AS (
   SELECT _record, workspace_id, agent_id, day
-  FROM in_groups('conversations') WHERE coalesce(_complete, false) AND NOT coalesce(is_test, false) AND day IS NOT NULL
+  FROM in_groups('conversations') WHERE is_counted(_complete, is_test, day)
 ),
 by_value AS (
   SELECT c.workspace_id, c.agent_id, v.name AS variable, c.day, left(v.value_text, 200) AS value_text, count(*) AS conversations

@@ -30,6 +30,7 @@
 --   handoff_waits                     BIGINT   none  Accepted handoffs whose waiting time is known
 --   handoff_wait_seconds_sum          DOUBLE   none  Sum of these waiting times
 --   reversed_times                    BIGINT   none  Durations of these conversations that would be negative, which are in no sum
+--   conversations_with_transcript     BIGINT   none  Those whose turns are known: only they can have times of responses
 --   first_response_seconds_sum        DOUBLE   none  Sum of the times to the first answer
 --   first_responses                   BIGINT   none  Conversations with such a time
 --   first_human_response_seconds_sum  DOUBLE   none  Sum of the times to the first answer by a person
@@ -63,14 +64,14 @@ WITH began AS (
     count(claimed_at) AS claimed, count(*) FILTER (handoffs > 0) AS handed_off,
     total(handoffs) AS handoffs, total(handoffs_accepted) AS handoffs_accepted, total(handoff_waits) AS handoff_waits,
     fsum(handoff_wait_seconds) AS handoff_wait_seconds_sum, total(reversed_times) AS reversed_times,
-    fsum(first_response_seconds) AS first_response_seconds_sum, count(first_response_seconds) AS first_responses,
+    count(*) FILTER (has_transcript) AS conversations_with_transcript, fsum(first_response_seconds) AS first_response_seconds_sum, count(first_response_seconds) AS first_responses,
     fsum(first_human_response_seconds) AS first_human_response_seconds_sum, count(first_human_response_seconds) AS first_human_responses,
     fsum(seconds_to_assignment) AS seconds_to_assignment_sum, count(seconds_to_assignment) AS first_assignments,
     fsum(seconds_to_first_resolution) AS seconds_to_first_resolution_sum, count(seconds_to_first_resolution) AS first_resolutions,
     fsum(seconds_to_last_resolution) AS seconds_to_last_resolution_sum, count(seconds_to_last_resolution) AS last_resolutions,
     fsum(rating_from5) AS rating_from5_sum, count(rating_from5) AS ratings,
     fsum(csat_score) AS csat_score_sum, count(csat_score) AS csat_answers, fsum(csat_ease) AS csat_ease_sum, count(csat_ease) AS csat_ease_answers,
-    count(*) FILTER (lead_stage <> 'unknown' OR lead_value IS NOT NULL) AS leads
+    count(*) FILTER (is_lead(lead_stage, lead_value)) AS leads
   FROM in_groups('marts.fct_conversations') WHERE is_counted GROUP BY ALL
 ),
 spent AS (
@@ -87,6 +88,7 @@ SELECT
   coalesce(b.claimed, 0) AS claimed, coalesce(b.handed_off, 0) AS handed_off, coalesce(b.handoffs, 0) AS handoffs,
   coalesce(b.handoffs_accepted, 0) AS handoffs_accepted, coalesce(b.handoff_waits, 0) AS handoff_waits,
   coalesce(b.handoff_wait_seconds_sum, 0) AS handoff_wait_seconds_sum, coalesce(b.reversed_times, 0) AS reversed_times,
+  coalesce(b.conversations_with_transcript, 0) AS conversations_with_transcript,
   coalesce(b.first_response_seconds_sum, 0) AS first_response_seconds_sum, coalesce(b.first_responses, 0) AS first_responses,
   coalesce(b.first_human_response_seconds_sum, 0) AS first_human_response_seconds_sum,
   coalesce(b.first_human_responses, 0) AS first_human_responses,

@@ -38,18 +38,18 @@
 --   assignee_name      VARCHAR      staff     Name of the assignee
 SELECT
   c.workspace_id, c.agent_id, c.conversation_id, a.position, d.agent_title, or_unknown(c.channel) AS channel, c.day,
-  coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
+  is_counted(c._complete, c.is_test, c.day) AS is_counted,
   nullif(a.activity_id, '') AS activity_id, or_unknown(a.type) AS activity_type, nullif(a.title, '') AS title, nullif(a.note, '') AS note,
   a.activity_at, a.due_at,
   -- A date without a time is not converted: in another zone it would become the day before.
-  CASE WHEN regexp_full_match(trim(a.due_date), '\d{4}-\d{2}-\d{2}') THEN try_cast(trim(a.due_date) AS DATE) ELSE local_day(a.due_at, w.time_zone) END AS due_day,
+  CASE WHEN is_date(a.due_date) THEN try_cast(trim(a.due_date) AS DATE) ELSE local_day(a.due_at, w.time_zone) END AS due_day,
   coalesce(a.responded, false) AS has_responded, nullif(c.user_name, '') AS contact_name,
   or_unknown(c.stage) AS lead_stage, c.value AS lead_value, or_unknown(upper(c.currency)) AS lead_currency,
   c.expected_close_at, c.last_message_ts AS last_activity_at,
-  coalesce(nullif(c.chat_assigned_to, ''), nullif(c.assigned_to_user_id, '')) AS assignee_id, p.name AS assignee_name
+  assignee_of(c.chat_assigned_to, c.assigned_to_user_id) AS assignee_id, p.name AS assignee_name
 FROM scoped('crm_activities') a
 JOIN scoped('conversations') c USING (_record)
 LEFT JOIN _workspaces w ON w.workspace_id = c.workspace_id
 LEFT JOIN marts.dim_agents d ON d.workspace_id = c.workspace_id AND d.agent_id = c.agent_id
-LEFT JOIN marts.dim_people p ON p.workspace_id = c.workspace_id AND p.user_id = coalesce(nullif(c.chat_assigned_to, ''), nullif(c.assigned_to_user_id, ''))
+LEFT JOIN marts.dim_people p ON p.workspace_id = c.workspace_id AND p.user_id = assignee_of(c.chat_assigned_to, c.assigned_to_user_id)
 WHERE a.completed IS NOT TRUE

@@ -34,7 +34,7 @@
 --   value_max      DOUBLE   content  Largest number
 WITH counted AS (
   SELECT _record, workspace_id, agent_id, or_unknown(channel) AS channel, day
-  FROM in_groups('conversations') WHERE coalesce(_complete, false) AND NOT coalesce(is_test, false) AND day IS NOT NULL
+  FROM in_groups('conversations') WHERE is_counted(_complete, is_test, day)
 ),
 by_key AS (
   -- A missing metric may have had the key of another one.

@@ -3,7 +3,7 @@
 -- Month: day
 -- Refresh: whole
 -- Built from: marts.fct_conversations, marts.fct_spend, marts.fct_handoffs, marts.fct_csat, marts.fct_token_usage, marts.fct_state_spans, marts.fct_turns,
---   marts.fct_responses
+--   marts.fct_responses, marts.fct_resolutions
 -- Use: left join figures to it by `workspace_id` and `day`, so that days without any appear, and group by its columns for weeks, months and quarters.
 -- Days are those of the workspace's time zone, and so are the weeks: `date_trunc('week', …)` of a stored time would have weeks of UTC. Weeks are those
 -- of ISO 8601: they begin on Monday, and the week belongs to the year of its Thursday. A record's time may be wrong by centuries: days after the newest record
@@ -15,6 +15,7 @@
 -- Columns:
 --   workspace_id  VARCHAR  none  Workspace
 --   day           DATE     none  Day
+--   time_zone     VARCHAR  none  Time zone of the workspace's days, as configured
 --   year          BIGINT   none  Year
 --   quarter       BIGINT   none  Quarter, 1 to 4
 --   month         BIGINT   none  Month, 1 to 12
@@ -37,6 +38,7 @@ WITH facts AS (
     UNION ALL SELECT workspace_id, day FROM marts.fct_state_spans
     UNION ALL SELECT workspace_id, day FROM marts.fct_turns
     UNION ALL SELECT workspace_id, day FROM marts.fct_responses
+    UNION ALL SELECT workspace_id, day FROM marts.fct_resolutions
   ) GROUP BY ALL
 ),
 seen AS (
@@ -49,7 +51,7 @@ days AS (
   FROM facts JOIN ends USING (workspace_id) WHERE day BETWEEN last_day - INTERVAL 10 YEAR AND last_day GROUP BY workspace_id, last_day
 )
 SELECT
-  workspace_id, day, year(day) AS year, quarter(day) AS quarter, month(day) AS month, monthname(day) AS month_name,
+  workspace_id, day, coalesce(w.time_zone, 'UTC') AS time_zone, year(day) AS year, quarter(day) AS quarter, month(day) AS month, monthname(day) AS month_name,
   date_trunc('month', day)::DATE AS month_begin, isoyear(day) AS iso_year, weekofyear(day) AS iso_week, date_trunc('week', day)::DATE AS week_begin,
   strftime(day, '%G-W%V') AS week_label, isodow(day) AS weekday, dayname(day) AS weekday_name, isodow(day) > 5 AS is_weekend
-FROM days
+FROM days LEFT JOIN _workspaces w USING (workspace_id)

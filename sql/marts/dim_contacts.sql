@@ -52,5 +52,5 @@ SELECT
   count(DISTINCT channel) AS channels, string_agg(DISTINCT channel, ', ' ORDER BY channel) AS channel_names,
   count(*) AS conversations, coalesce(total(messages), 0) AS messages, count(*) FILTER (was_resolved) AS ever_resolved,
   count(*) FILTER (handoffs > 0) AS handed_off, coalesce(fsum(csat_score), 0) AS csat_score_sum, count(csat_score) AS csat_answers,
-  count(*) FILTER (lead_stage <> 'unknown' OR lead_value IS NOT NULL) AS leads
+  count(*) FILTER (is_lead(lead_stage, lead_value)) AS leads
 FROM known GROUP BY workspace_id, agent_id, contact_id

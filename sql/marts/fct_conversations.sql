@@ -2,7 +2,7 @@
 -- Grain: workspace_id, agent_id, conversation_id
 -- Month: day
 -- Refresh: conversations
--- Built from: conversations, conversation_observations, conversation_transcripts, marts.dim_agents, marts.dim_people
+-- Built from: conversations, conversation_observations, conversation_transcripts, marts.dim_agents, marts.dim_people, marts.fct_responses
 -- Joins: assignee_id = dim_people.user_id, resolved_by = dim_people.user_id
 -- Shared: assignee_name, resolved_by_name
 -- Use: `WHERE is_counted` for every figure about customers; `is_test` and `is_complete` say why a row is left out. Costs are those of the whole
@@ -20,7 +20,11 @@
 --   channel                       VARCHAR      none      Channel; `unknown` if none was reported
 --   day                           DATE         none      Day of the first message (else of `ts`) in the workspace's time zone
 --   started_at                    TIMESTAMPTZ  none      First message, else `ts`
+--   local_hour                    BIGINT       none      Hour of the start in the workspace's time zone, 0 to 23
+--   weekday                       BIGINT       none      Day of the week of `day`, 1 (Monday) to 7 (Sunday)
 --   last_activity_at              TIMESTAMPTZ  none      Last message
+--   duration_seconds              DOUBLE       none      From the start to the last message, pauses included
+--   reported_duration_seconds     DOUBLE       none      Duration as the vendor reports it, which does not say what it counts
 --   is_counted                    BOOLEAN      none      It counts in aggregates: complete, no test, and with a day
 --   is_test                       BOOLEAN      none      A test conversation; never NULL
 --   is_complete                   BOOLEAN      none      It was exported; false: known from events alone
@@ -42,7 +46,7 @@
 --   has_transcript                BOOLEAN      none      Its turns are known, from events: only then are the times of responses known
 --   first_response_seconds        DOUBLE       none      From the contact's first message to the first answer by the agent or a person
 --   first_human_response_seconds  DOUBLE       none      From the contact's first message to the first answer by a person
---   first_assigned_at             TIMESTAMPTZ  none      Earliest known assignment to a person
+--   first_assigned_at             TIMESTAMPTZ  none      Earliest known assignment to a person; NULL if only its date is known
 --   seconds_to_assignment         DOUBLE       none      From the start to `first_assigned_at`
 --   claimed_at                    TIMESTAMPTZ  none      When a person claimed it
 --   is_resolved                   BOOLEAN      none      It is resolved now
@@ -88,8 +92,8 @@ WITH base AS (
 ),
 -- An export reports all values, an event only those that `reported` names.
 resolutions_seen AS (
-  SELECT workspace_id, agent_id, conversation_id, resolved_at, coalesce(is_resolved, resolved_at IS NOT NULL) AS resolved,
-    lag(coalesce(is_resolved, resolved_at IS NOT NULL)) OVER (PARTITION BY workspace_id, agent_id, conversation_id
+  SELECT workspace_id, agent_id, conversation_id, resolved_at, is_resolved(is_resolved, resolved_at) AS resolved,
+    lag(is_resolved(is_resolved, resolved_at)) OVER (PARTITION BY workspace_id, agent_id, conversation_id
       ORDER BY version, observed_at, source, kind, is_resolved, resolved_at) AS resolved_before
   FROM scoped('conversation_observations')
   WHERE reported IS NULL OR list_contains(reported, 'is_resolved') OR list_contains(reported, 'resolved_at')
@@ -102,23 +106,12 @@ resolutions AS (
 observations AS (
   SELECT workspace_id, agent_id, conversation_id, max(observed_at) AS last_observed_at FROM scoped('conversation_observations') GROUP BY ALL
 ),
--- Ordered by position, since messages may have the same time.
-turns AS (
-  SELECT workspace_id, agent_id, conversation_id, position, written_at, sender_of(role) AS writer
-  FROM scoped('conversation_turns')
-),
-questions AS (
-  SELECT workspace_id, agent_id, conversation_id, min(position) AS asked_position, arg_min_null(written_at, position) AS asked_at
-  FROM turns WHERE writer = 'contact' GROUP BY ALL
-),
 responses AS (
-  SELECT workspace_id, agent_id, conversation_id, asked_at,
-    arg_min_null(written_at, position) FILTER (writer IN ('agent', 'person')) AS answered_at,
-    arg_min_null(written_at, position) FILTER (writer = 'person') AS answered_by_person_at
-  FROM turns JOIN questions USING (workspace_id, agent_id, conversation_id)
-  WHERE position > asked_position GROUP BY ALL
+  SELECT workspace_id, agent_id, conversation_id, any_value(wait_seconds) FILTER (metric = 'first_response') AS first_seconds,
+    any_value(wait_seconds) FILTER (metric = 'first_human_response') AS human_seconds, count(*) FILTER (is_reversed) AS reversed
+  FROM scoped('marts.fct_responses') WHERE metric IN ('first_response', 'first_human_response') GROUP BY ALL
 ),
-transcripts AS (SELECT DISTINCT workspace_id, agent_id, conversation_id FROM turns),
+transcripts AS (SELECT DISTINCT workspace_id, agent_id, conversation_id FROM scoped('conversation_turns')),
 handoffs AS (
   SELECT workspace_id, agent_id, conversation_id, count(*) AS handoffs, count(accepted_at) AS accepted,
     sum(seconds_between(requested_at, accepted_at)) AS waited, max(seconds_between(requested_at, accepted_at)) AS longest,
@@ -126,7 +119,10 @@ handoffs AS (
   FROM scoped('conversation_handoffs') GROUP BY ALL
 ),
 assignments AS (
-  SELECT workspace_id, agent_id, conversation_id, min(assigned_at) AS assigned_at FROM scoped('conversation_assigned_users') GROUP BY ALL
+  SELECT workspace_id, agent_id, conversation_id, min({assigned_at: assigned_at, is_timed: NOT is_date(assigned_at_text)}) AS first FROM (
+    SELECT workspace_id, agent_id, conversation_id, assigned_at, assigned_at_text FROM scoped('conversation_assigned_users')
+    UNION ALL SELECT workspace_id, agent_id, conversation_id, assigned_to_assigned_at, assigned_to_assigned_at_text FROM base
+  ) WHERE assigned_at IS NOT NULL GROUP BY ALL
 ),
 involved AS (
   SELECT workspace_id, agent_id, conversation_id, count(DISTINCT user_id) AS people FROM (
@@ -139,19 +135,20 @@ involved AS (
 known AS (
   SELECT c.*,
     coalesce(c.is_test, false) AS test, coalesce(c._complete, false) AS complete,
-    least(c.assigned_to_assigned_at, a.assigned_at) AS assigned_at,
+    CASE WHEN a.first.is_timed THEN a.first.assigned_at END AS assigned_at,
     least(c.resolved_at, r.earliest) AS earliest_resolved_at,
     greatest(c.resolved_at, r.latest) AS latest_resolved_at,
     coalesce(r.ever, false) AS seen_resolved, coalesce(r.reopens, 0) AS seen_reopens,
-    coalesce(nullif(c.chat_assigned_to, ''), nullif(c.assigned_to_user_id, '')) AS assignee_id
+    assignee_of(c.chat_assigned_to, c.assigned_to_user_id) AS assignee_id
   FROM base c
   LEFT JOIN resolutions r USING (workspace_id, agent_id, conversation_id)
   LEFT JOIN assignments a USING (workspace_id, agent_id, conversation_id)
 )
 SELECT
   workspace_id, agent_id, conversation_id, d.agent_title,
-  or_unknown(c.channel) AS channel, c.day, c.started_at, c.last_message_ts AS last_activity_at,
-  c.complete AND NOT c.test AND c.day IS NOT NULL AS is_counted, c.test AS is_test, c.complete AS is_complete,
+  or_unknown(c.channel) AS channel, c.day, c.started_at, local_hour(c.started_at, w.time_zone) AS local_hour, isodow(c.day) AS weekday,
+  c.last_message_ts AS last_activity_at, seconds_between(c.started_at, c.last_message_ts) AS duration_seconds,
+  c.convo_time_seconds AS reported_duration_seconds, is_counted(c._complete, c.is_test, c.day) AS is_counted, c.test AS is_test, c.complete AS is_complete,
   c._missing_since IS NOT NULL AS is_missing, c._dirty_since IS NOT NULL AS is_stale, c._as_of AS as_of, s.last_observed_at,
   or_unknown(c.state) AS state, or_unknown(c.end_reason) AS end_reason, coalesce(l.code, g.code, 'unknown') AS language,
   coalesce(l.name, g.name, 'unknown') AS language_name, or_unknown(c.country_code) AS country_code,
@@ -162,11 +159,10 @@ SELECT
   nullif(trim(c.user_name), '') AS contact_name, c.contact_email, nullif(trim(c.user_phone), '') AS contact_phone,
   c.messages_num AS messages, c.sessions_num AS sessions,
   t.conversation_id IS NOT NULL AS has_transcript,
-  seconds_between(q.asked_at, q.answered_at) AS first_response_seconds,
-  seconds_between(q.asked_at, q.answered_by_person_at) AS first_human_response_seconds,
+  q.first_seconds AS first_response_seconds, q.human_seconds AS first_human_response_seconds,
   c.assigned_at AS first_assigned_at, seconds_between(c.started_at, c.assigned_at) AS seconds_to_assignment,
   c.human_claimed_at AS claimed_at,
-  coalesce(c.is_resolved, c.resolved_at IS NOT NULL) AS is_resolved,
+  is_resolved(c.is_resolved, c.resolved_at) AS is_resolved,
   -- Reopening clears `resolved_at`.
   coalesce(c.is_resolved, false) OR c.latest_resolved_at IS NOT NULL OR c.reopened_at IS NOT NULL OR c.seen_resolved AS was_resolved,
   CASE WHEN c.reopened_at IS NULL OR c.earliest_resolved_at <= c.reopened_at THEN c.earliest_resolved_at END AS first_resolved_at,
@@ -177,7 +173,7 @@ SELECT
   greatest(c.seen_reopens, (c.reopened_at IS NOT NULL)::BIGINT) AS reopens,
   coalesce(h.handoffs, 0) AS handoffs, coalesce(h.accepted, 0) AS handoffs_accepted,
   coalesce(h.waits, 0) AS handoff_waits, h.waited AS handoff_wait_seconds, h.longest AS handoff_longest_wait_seconds,
-  coalesce(h.reversed, 0) + is_reversed(q.asked_at, q.answered_at)::BIGINT + is_reversed(q.asked_at, q.answered_by_person_at)::BIGINT
+  coalesce(h.reversed, 0) + coalesce(q.reversed, 0) + is_reversed(c.started_at, c.last_message_ts)::BIGINT
     + is_reversed(c.started_at, c.assigned_at)::BIGINT + is_reversed(c.started_at, first_resolved_at)::BIGINT
     + is_reversed(c.started_at, c.latest_resolved_at)::BIGINT AS reversed_times,
   coalesce(i.people, 0) AS people,
@@ -191,6 +187,7 @@ SELECT
   or_unknown(c.stage) AS lead_stage, c.value AS lead_value, or_unknown(upper(c.currency)) AS lead_currency, c.lead_score,
   or_unknown(c.hot_label) AS lead_temperature
 FROM known c
+LEFT JOIN _workspaces w USING (workspace_id)
 LEFT JOIN responses q USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN observations s USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN transcripts t USING (workspace_id, agent_id, conversation_id)

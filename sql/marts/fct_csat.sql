@@ -34,7 +34,7 @@
 --   resolved_by       VARCHAR      staff    Who resolved it last
 --   resolved_by_name  VARCHAR      staff    Name of who resolved it last
 WITH answered AS (
-  SELECT *, coalesce(nullif(chat_assigned_to, ''), nullif(assigned_to_user_id, '')) AS assignee
+  SELECT *, assignee_of(chat_assigned_to, assigned_to_user_id) AS assignee
   FROM scoped('conversations')
   WHERE csat_satisfaction10 IS NOT NULL OR csat_ease10 IS NOT NULL OR csat_submitted_at IS NOT NULL OR csat_comment <> ''
 ),
@@ -42,7 +42,7 @@ handed_off AS (SELECT DISTINCT workspace_id, agent_id, conversation_id FROM scop
 SELECT
   workspace_id, agent_id, conversation_id, d.agent_title, or_unknown(c.channel) AS channel,
   coalesce(local_day(c.csat_submitted_at, w.time_zone), c.day) AS day, c.day AS conversation_day,
-  coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
+  is_counted(c._complete, c.is_test, c.day) AS is_counted,
   c.csat_submitted_at AS submitted_at, rating(c.csat_satisfaction10) AS csat_score, rating(c.csat_ease10) AS csat_ease,
   coalesce(c.csat_comment <> '', false) AS has_comment, nullif(c.csat_comment, '') AS comment,
   or_unknown(c.csat_channel) AS survey_channel, c.csat_survey_version AS survey_version,

@@ -26,6 +26,8 @@
 --   agent_title           VARCHAR      none   Title of the agent
 --   channel               VARCHAR      none   Channel of the conversation; `unknown` if none was reported
 --   day                   DATE         none   Day of the request in the workspace's time zone, else of the conversation
+--   local_hour            BIGINT       none   Hour of the request in the workspace's time zone, 0 to 23
+--   weekday               BIGINT       none   Day of the week of `day`, 1 (Monday) to 7 (Sunday)
 --   is_counted            BOOLEAN      none   The conversation counts in aggregates
 --   requested_at          TIMESTAMPTZ  none   When a person was requested
 --   accepted_at           TIMESTAMPTZ  none   When somebody accepted it
@@ -81,8 +83,9 @@ handoff_teams AS (
 SELECT
   h.workspace_id, h.agent_id, h.conversation_id, h.position, d.agent_title,
   or_unknown(c.channel) AS channel,
-  coalesce(local_day(h.requested_at, w.time_zone), c.day) AS day,
-  coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
+  coalesce(local_day(h.requested_at, w.time_zone), c.day) AS day, local_hour(h.requested_at, w.time_zone) AS local_hour,
+  isodow(coalesce(local_day(h.requested_at, w.time_zone), c.day)) AS weekday,
+  is_counted(c._complete, c.is_test, c.day) AS is_counted,
   h.requested_at, h.accepted_at, h.completed_at, h.accepted_at IS NOT NULL AS is_accepted,
   seconds_between(h.requested_at, h.accepted_at) AS wait_seconds,
   seconds_between(h.accepted_at, h.completed_at) AS handling_seconds,

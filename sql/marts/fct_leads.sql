@@ -32,12 +32,12 @@
 --   assignee_id        VARCHAR      staff    Current assignee of the conversation
 --   assignee_name      VARCHAR      staff    Name of the assignee
 WITH known AS (
-  SELECT *, or_unknown(stage) AS lead_stage, coalesce(nullif(chat_assigned_to, ''), nullif(assigned_to_user_id, '')) AS assignee
-  FROM scoped('conversations') WHERE lead_stage <> 'unknown' OR value IS NOT NULL
+  SELECT *, or_unknown(stage) AS lead_stage, assignee_of(chat_assigned_to, assigned_to_user_id) AS assignee
+  FROM scoped('conversations') WHERE is_lead(stage, value)
 )
 SELECT
   workspace_id, agent_id, conversation_id, d.agent_title, or_unknown(c.channel) AS channel, c.day,
-  coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
+  is_counted(c._complete, c.is_test, c.day) AS is_counted,
   c.lead_stage, c.value AS lead_value, or_unknown(upper(c.currency)) AS lead_currency,
   c.lead_score, c.hot_score, or_unknown(c.hot_label) AS lead_temperature, or_unknown(c.source) AS lead_source, c.lost_reason, c.expected_close_at,
   c.last_message_ts AS last_activity_at, c.assignee AS assignee_id, p.name AS assignee_name

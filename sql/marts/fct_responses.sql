@@ -1,4 +1,4 @@
--- fct_responses: one row for each wait of a contact: for the first response, for each later one, for a person after a handoff, and for a resolution.
+-- fct_responses: one row for each wait of a contact: for the first response, for that of a person, for each later one, for a person after a handoff, and for a resolution.
 -- Grain: workspace_id, agent_id, conversation_id, metric, position
 -- Month: day
 -- Refresh: conversations
@@ -8,7 +8,8 @@
 -- Shared: responder_name
 -- Use: reply times in calendar and business time, and which service levels (SLA) were met. A wait for a response begins with the first message of the
 -- contact that nobody has answered yet, and ends with the next message of the agent or a person; transcripts are known where an event has reported the
--- turns. Time outside of business hours never counts: a target that is used up at closing lasts until the next opening, so `is_met` says whether the measured
+-- turns. The agent ends `first_response`; `first_human_response` begins with it and ends with the first message of a person, where one wrote or was
+-- requested. Time outside of business hours never counts: a target that is used up at closing lasts until the next opening, so `is_met` says whether the measured
 -- wait (`sla_hours` says which) is at most `sla_seconds`. `handoff` is the wait from the request of a person to the acceptance. `resolution`, from the start of the conversation, has rows where a target
 -- for it is configured. Whether a wait that has not ended is late depends on the time: compare `deadline_at`, in UTC, with that of your query.
 -- Example:
@@ -21,11 +22,13 @@
 --   workspace_id           VARCHAR      none   Workspace
 --   agent_id               VARCHAR      none   Agent
 --   conversation_id        VARCHAR      none   Conversation
---   metric                 VARCHAR      none   What the contact waited for: first_response, next_response, handoff or resolution
---   position               INTEGER      none   Number of the wait in its conversation, from 1 (first response); of the handoff; 1 of a resolution
+--   metric                 VARCHAR      none   What the contact waited for: first_response, first_human_response, next_response, handoff or resolution
+--   position               INTEGER      none   Number of the wait in its conversation, from 1 (first response); of the handoff; 1 of a person's first response and of a resolution
 --   agent_title            VARCHAR      none   Title of the agent
 --   channel                VARCHAR      none   Channel of the conversation; `unknown` if none was reported
 --   day                    DATE         none   Day on which the wait began in the workspace's time zone, else of the conversation
+--   local_hour             BIGINT       none   Hour of the beginning in the workspace's time zone, 0 to 23
+--   weekday                BIGINT       none   Day of the week of `day`, 1 (Monday) to 7 (Sunday)
 --   is_counted             BOOLEAN      none   The conversation counts in aggregates
 --   started_at             TIMESTAMPTZ  none   When the wait began
 --   responded_at           TIMESTAMPTZ  none   When the response, acceptance or resolution came
@@ -38,6 +41,7 @@
 --   wait_seconds           DOUBLE       none   From the start of the wait to the response; NULL if the response is before it
 --   wait_business_seconds  DOUBLE       none   Part within business hours; all of it if none are configured
 --   is_reversed            BOOLEAN      none   The response is before the start of the wait, as the vendor reports it
+--   organization_id        VARCHAR      none   Organization of the handoff; NULL for other waits
 --   sla_name               VARCHAR      none   The service level that applied; NULL for none
 --   sla_seconds            BIGINT       none   Its target
 --   sla_hours              VARCHAR      none   business or calendar: which time counts for the target; `unknown` without a target
@@ -61,30 +65,35 @@ numbered AS (
   FROM turns
 ),
 replies AS (
-  SELECT workspace_id, agent_id, conversation_id, wait::INTEGER AS position,
+  SELECT workspace_id, agent_id, conversation_id, CASE WHEN wait = 1 THEN 'first_response' ELSE 'next_response' END AS metric, wait::INTEGER AS position,
     arg_min_null(written_at, n.position) FILTER (sender = 'contact') AS started_at,
     arg_min_null({sent_at: written_at, sender: sender, own_id: own_id}, n.position) FILTER (sender <> 'contact') AS reply
   FROM numbered n WHERE wait > 0 GROUP BY ALL
+  UNION ALL
+  SELECT workspace_id, agent_id, conversation_id, 'first_human_response', 1,
+    arg_min_null(written_at, n.position) FILTER (sender = 'contact'),
+    arg_min_null({sent_at: written_at, sender: sender, own_id: own_id}, n.position) FILTER (sender = 'person')
+  FROM numbered n WHERE wait > 0 GROUP BY workspace_id, agent_id, conversation_id
+  HAVING bool_or(sender = 'person') OR (workspace_id, agent_id, conversation_id) IN (SELECT (workspace_id, agent_id, conversation_id) FROM scoped('conversation_handoffs'))
 ),
 waits AS (
-  SELECT r.workspace_id, r.agent_id, r.conversation_id, CASE WHEN r.position = 1 THEN 'first_response' ELSE 'next_response' END AS metric, r.position,
-    r.started_at, r.reply.sent_at AS responded_at, r.reply IS NOT NULL AS is_answered, false AS is_given_up, r.reply.sender AS responder,
+  SELECT r.workspace_id, r.agent_id, r.conversation_id, r.metric, r.position, NULL AS organization_id, r.started_at, r.reply.sent_at AS responded_at, r.reply IS NOT NULL AS is_answered, false AS is_given_up, r.reply.sender AS responder,
     CASE WHEN r.reply.sender = 'person' THEN coalesce(r.reply.own_id, h.accepted_by) END AS responder_id
   FROM replies r ASOF LEFT JOIN accepted h ON h.workspace_id = r.workspace_id AND h.agent_id = r.agent_id AND h.conversation_id = r.conversation_id
     AND h.accepted_at <= r.reply.sent_at
   UNION ALL
-  SELECT workspace_id, agent_id, conversation_id, 'handoff', position, requested_at, accepted_at, accepted_at IS NOT NULL,
+  SELECT workspace_id, agent_id, conversation_id, 'handoff', position, nullif(organization_id, ''), requested_at, accepted_at, accepted_at IS NOT NULL,
     accepted_at IS NULL AND completed_at IS NOT NULL, CASE WHEN accepted_at IS NOT NULL THEN 'person' END, nullif(accepted_by, '')
   FROM scoped('conversation_handoffs')
   UNION ALL
-  SELECT workspace_id, agent_id, conversation_id, 'resolution', 1, coalesce(first_message_ts, ts), CASE WHEN is_resolved IS DISTINCT FROM false THEN resolved_at END,
-    coalesce(is_resolved, resolved_at IS NOT NULL), false, NULL, nullif(resolved_by, '')
+  SELECT workspace_id, agent_id, conversation_id, 'resolution', 1, NULL, coalesce(first_message_ts, ts), CASE WHEN is_resolved IS DISTINCT FROM false THEN resolved_at END,
+    is_resolved(is_resolved, resolved_at), false, NULL, nullif(resolved_by, '')
   FROM scoped('conversations') SEMI JOIN (SELECT workspace_id FROM _sla_targets WHERE metric = 'resolution') USING (workspace_id)
 ),
 known AS (
   SELECT w.*, or_unknown(c.channel) AS channel, c.day AS conversation_day,
-    coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
-    NOT w.is_answered AND NOT w.is_given_up AND NOT coalesce(c.is_resolved, c.resolved_at IS NOT NULL) AND NOT coalesce(starts_with(c.state, 'ended'), false) AS is_open,
+    is_counted(c._complete, c.is_test, c.day) AS is_counted,
+    NOT w.is_answered AND NOT w.is_given_up AND NOT is_resolved(c.is_resolved, c.resolved_at) AND NOT coalesce(starts_with(c.state, 'ended'), false) AS is_open,
     coalesce(w.responded_at, CASE WHEN NOT w.is_answered AND c.is_resolved IS DISTINCT FROM false AND c.resolved_at >= w.started_at THEN c.resolved_at END) AS ended_at
   FROM waits w JOIN scoped('conversations') c USING (workspace_id, agent_id, conversation_id)
 ),
@@ -121,11 +130,12 @@ limited AS (
 )
 SELECT
   l.workspace_id, l.agent_id, l.conversation_id, l.metric, l.position, a.agent_title, l.channel,
-  coalesce(local_day(l.started_at, w.time_zone), l.conversation_day) AS day, l.is_counted,
+  coalesce(local_day(l.started_at, w.time_zone), l.conversation_day) AS day, local_hour(l.started_at, w.time_zone) AS local_hour,
+  isodow(coalesce(local_day(l.started_at, w.time_zone), l.conversation_day)) AS weekday, l.is_counted,
   l.started_at, l.responded_at, l.ended_at, l.is_answered, l.is_open, or_unknown(l.responder) AS responder, l.responder_id, p.name AS responder_name,
   seconds_between(l.started_at, l.responded_at) AS wait_seconds,
-  CASE WHEN NOT l.has_hours THEN wait_seconds WHEN wait_seconds IS NOT NULL THEN l.business_wait / 1e6 END AS wait_business_seconds,
-  is_reversed(l.started_at, l.responded_at) AS is_reversed,
+  CASE WHEN NOT l.has_hours THEN wait_seconds WHEN wait_seconds IS NOT NULL THEN greatest(l.business_wait, 0) / 1e6 END AS wait_business_seconds,
+  is_reversed(l.started_at, l.responded_at) AS is_reversed, l.organization_id,
   sla.name AS sla_name, sla.seconds AS sla_seconds, CASE WHEN sla IS NULL THEN 'unknown' WHEN l.is_business THEN 'business' ELSE 'calendar' END AS sla_hours,
   l.deadline_at, CASE WHEN NOT is_reversed THEN l.ended_at <= l.deadline_at END AS is_met
 FROM limited l

@@ -51,7 +51,7 @@ neighbours AS (
 SELECT
   s.workspace_id, s.agent_id, s.conversation_id, s.position, d.agent_title, or_unknown(c.channel) AS channel,
   local_day(s.began_at, w.time_zone) AS day,
-  coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
+  is_counted(c._complete, c.is_test, c.day) AS is_counted,
   or_unknown(s.state) AS state, or_unknown(s.previous_state) AS previous_state, or_unknown(s.next_state) AS next_state, s.began_at, s.ended_at, s.ended_at IS NULL AS is_open,
   seconds_between(s.began_at, s.ended_at) AS seconds, seconds_between(s.began_at, coalesce(s.ended_at, s.last_seen_at)) AS observed_seconds,
   s.observations

@@ -67,7 +67,7 @@ grown AS (
 SELECT
   g.workspace_id, g.agent_id, g.conversation_id, g.model_id, local_day(g.spent_at, w.time_zone) AS day,
   d.agent_title, or_unknown(c.channel) AS channel,
-  coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
+  is_counted(c._complete, c.is_test, c.day) AS is_counted,
   total(g.input_tokens) AS input_tokens, total(g.output_tokens) AS output_tokens, total(g.tokens) AS tokens,
   sum(g.tokens_usd) AS tokens_usd, sum(g.cost) AS cost
 FROM grown g

@@ -21,6 +21,8 @@
 --   agent_title             VARCHAR      none     Title of the agent
 --   channel                 VARCHAR      none     Channel of the conversation; `unknown` if none was reported
 --   day                     DATE         none     Day of the message in the workspace's time zone, else of the conversation
+--   local_hour              BIGINT       none     Hour of the message in the workspace's time zone, 0 to 23
+--   weekday                 BIGINT       none     Day of the week of `day`, 1 (Monday) to 7 (Sunday)
 --   is_counted              BOOLEAN      none     The conversation counts in aggregates
 --   written_at              TIMESTAMPTZ  none     When it was written
 --   sender                  VARCHAR      none     Who wrote it: contact, agent or person; `unknown` for another role
@@ -54,8 +56,9 @@ SELECT
   s.workspace_id, s.agent_id, s.conversation_id, s.position,
   md5(concat_ws(chr(31), s.workspace_id, s.agent_id, s.conversation_id, s.position)) AS turn_key,
   d.agent_title, or_unknown(c.channel) AS channel,
-  coalesce(local_day(s.written_at, w.time_zone), c.day) AS day,
-  coalesce(c._complete, false) AND NOT coalesce(c.is_test, false) AND c.day IS NOT NULL AS is_counted,
+  coalesce(local_day(s.written_at, w.time_zone), c.day) AS day, local_hour(s.written_at, w.time_zone) AS local_hour,
+  isodow(coalesce(local_day(s.written_at, w.time_zone), c.day)) AS weekday,
+  is_counted(c._complete, c.is_test, c.day) AS is_counted,
   s.written_at, or_unknown(s.sender) AS sender, or_unknown(s.role) AS role, s.sender_id, p.name AS sender_name, s.text, length(s.text) AS characters,
   or_unknown(s.previous_sender) AS previous_sender, seconds_between(s.previous_at, s.written_at) AS seconds_since_previous, s.turn_id, s.session_id
 FROM sent s

@@ -25,7 +25,7 @@
 --   reversed             BIGINT   none  Conversations that reached the step before their start, as the vendor reports it: in no sum of times
 WITH counted AS (
   SELECT _record, workspace_id, agent_id, or_unknown(channel) AS channel, day, coalesce(first_message_ts, ts) AS started_at
-  FROM in_groups('conversations') WHERE coalesce(_complete, false) AND NOT coalesce(is_test, false) AND day IS NOT NULL
+  FROM in_groups('conversations') WHERE is_counted(_complete, is_test, day)
 ),
 reached AS (
   SELECT _record, step, min(position) AS position, min(matched_at) AS matched_at FROM conversation_funnel_steps WHERE step <> '' GROUP BY ALL

@@ -26,8 +26,8 @@
 --   csat_answers    BIGINT   none  Those with a score
 WITH counted AS (
   SELECT _record, workspace_id, agent_id, or_unknown(channel) AS channel, day,
-    coalesce(is_resolved, resolved_at IS NOT NULL) AS is_resolved, rating(csat_satisfaction10) AS csat
-  FROM in_groups('conversations') WHERE coalesce(_complete, false) AND NOT coalesce(is_test, false) AND day IS NOT NULL
+    is_resolved(is_resolved, resolved_at) AS is_resolved, rating(csat_satisfaction10) AS csat
+  FROM in_groups('conversations') WHERE is_counted(_complete, is_test, day)
 ),
 tagged AS (
   -- A list may name a tag twice.

@@ -11,6 +11,7 @@ stale AS (
     UNION ALL SELECT workspace_id, day FROM stale_fct_state_spans
     UNION ALL SELECT workspace_id, day FROM stale_fct_turns
     UNION ALL SELECT workspace_id, day FROM stale_fct_responses
+    UNION ALL SELECT workspace_id, day FROM stale_fct_resolutions
   ) GROUP BY ALL
 ),
 fresh AS (
@@ -24,6 +25,7 @@ fresh AS (
     UNION ALL SELECT workspace_id, day FROM fresh_fct_state_spans
     UNION ALL SELECT workspace_id, day FROM fresh_fct_turns
     UNION ALL SELECT workspace_id, day FROM fresh_fct_responses
+    UNION ALL SELECT workspace_id, day FROM fresh_fct_resolutions
   ) GROUP BY ALL
 )
 SELECT 1

@@ -49,6 +49,7 @@ const target = duration.refine(ms => ms >= 1_000, 'must be 1s at least').optiona
 
 const TARGETS = {
   firstResponse: 'first_response',
+  firstHumanResponse: 'first_human_response',
   nextResponse: 'next_response',
   handoff: 'handoff',
   resolution: 'resolution',

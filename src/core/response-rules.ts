@@ -16,9 +16,7 @@ export interface BusinessHours {
 }
 
 /** Waits of a contact, each a row of fct_responses. */
-const RESPONSE_METRICS = ['first_response', 'next_response', 'handoff', 'resolution'] as const
-
-export type ResponseMetric = (typeof RESPONSE_METRICS)[number]
+export type ResponseMetric = 'first_response' | 'first_human_response' | 'next_response' | 'handoff' | 'resolution'
 
 /** A rule for the conversations of these agents and channels; null means all. */
 export interface ServiceLevel {

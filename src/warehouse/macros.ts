@@ -91,12 +91,16 @@ const LAID_OVER = `CREATE OR REPLACE TEMP MACRO laid_over(below, keys, above) AS
 const TOTAL = `CREATE OR REPLACE TEMP MACRO total(x) AS
   CASE WHEN sum(x) IS NOT NULL THEN greatest(least(sum(x), 9223372036854775807), -9223372036854775808)::BIGINT END`
 
-/** NULL if a time is missing, or if the second one comes first: as 0 it would lower an average. */
+/**
+ * NULL if a time is missing, or if the second one comes first: as 0 it would lower an average. It does not come first if it is the
+ * whole second in which the first one lies, since some times are reported without fractions.
+ */
 const SECONDS_BETWEEN = `CREATE OR REPLACE TEMP MACRO seconds_between(a, b) AS
-  CASE WHEN b >= a THEN (epoch_us(b) - epoch_us(a)) / 1e6 END`
+  CASE WHEN b >= a THEN (epoch_us(b) - epoch_us(a)) / 1e6 WHEN epoch_us(b) = epoch_us(a) // 1000000 * 1000000 THEN 0 END`
 
 /** True if both times are known, and the second one comes first. */
-const IS_REVERSED = 'CREATE OR REPLACE TEMP MACRO is_reversed(a, b) AS coalesce(b < a, false)'
+const IS_REVERSED = `CREATE OR REPLACE TEMP MACRO is_reversed(a, b) AS
+  coalesce(b < a AND epoch_us(b) <> epoch_us(a) // 1000000 * 1000000, false)`
 
 /** A dimension of a mart: `unknown` if the record does not say. */
 const OR_UNKNOWN = `CREATE OR REPLACE TEMP MACRO or_unknown(x) AS coalesce(nullif(trim(x), ''), 'unknown')`
@@ -104,8 +108,29 @@ const OR_UNKNOWN = `CREATE OR REPLACE TEMP MACRO or_unknown(x) AS coalesce(nulli
 /** A rating; NULL for a negative one, which is a data issue. The vendor states no range. */
 const RATING = 'CREATE OR REPLACE TEMP MACRO rating(x) AS CASE WHEN x >= 0 AND isfinite(x) THEN x END'
 
+/** True for a conversation that aggregates count: exported, no test, with a day. */
+const IS_COUNTED = `CREATE OR REPLACE TEMP MACRO is_counted(complete, test, day) AS
+  coalesce(complete, false) AND NOT coalesce(test, false) AND day IS NOT NULL`
+
+/** True for a conversation that is resolved now. */
+const IS_RESOLVED =
+  'CREATE OR REPLACE TEMP MACRO is_resolved(resolved, resolved_at) AS coalesce(resolved, resolved_at IS NOT NULL)'
+
+/** Whom a conversation is assigned to now. */
+const ASSIGNEE_OF = `CREATE OR REPLACE TEMP MACRO assignee_of(chat_assigned_to, assigned_to) AS
+  coalesce(nullif(chat_assigned_to, ''), nullif(assigned_to, ''))`
+
+/** True for a conversation with a lead. */
+const IS_LEAD = `CREATE OR REPLACE TEMP MACRO is_lead(stage, value) AS or_unknown(stage) <> 'unknown' OR value IS NOT NULL`
+
+/** True for a text that has a date without a clock time, whose moment is midnight although nobody said so. */
+const IS_DATE = `CREATE OR REPLACE TEMP MACRO is_date(x) AS coalesce(regexp_full_match(trim(x), '\\d{4}-\\d{2}-\\d{2}'), false)`
+
 /** The day of a time in a time zone (an IANA name; NULL means UTC). */
 const LOCAL_DAY = `CREATE OR REPLACE TEMP MACRO local_day(x, zone) AS (x AT TIME ZONE coalesce(zone, 'UTC'))::DATE`
+
+/** The hour of the clock, 0 to 23, at a time in a time zone. */
+const LOCAL_HOUR = `CREATE OR REPLACE TEMP MACRO local_hour(x, zone) AS hour(x AT TIME ZONE coalesce(zone, 'UTC'))`
 
 /** An email address in lower case; NULL for any other text. */
 const CONTACT_EMAIL = `CREATE OR REPLACE TEMP MACRO contact_email(x) AS
@@ -143,7 +168,13 @@ export const MACROS = [
   IS_REVERSED,
   OR_UNKNOWN,
   RATING,
+  IS_COUNTED,
+  IS_RESOLVED,
+  ASSIGNEE_OF,
+  IS_LEAD,
+  IS_DATE,
   LOCAL_DAY,
+  LOCAL_HOUR,
   CONTACT_EMAIL,
   CONTACT_PHONE,
   SENDER_OF,

@@ -17,7 +17,7 @@ export const CONVERSATION_KEY = layoutOf(conversation).key
 const isOfConversation = (layout: Layout): boolean =>
   isNumbered(layout) && layout.key.join() === CONVERSATION_KEY.join()
 
-const SCOPED = /\bscoped\('(\w+)'\)/g
+const SCOPED = /\bscoped\('([\w.]+)'\)/g
 export const IN_GROUPS = /\bin_groups\('([\w.]+)'\)/g
 
 /** Makes the macros return all rows; no language is named yet. */
@@ -123,7 +123,10 @@ export async function scopeConversations(writer: Writer, conversations: Conversa
   const own = conversation.table
   const scope = new Map<string, string>()
   const empty = new Set<string>()
-  const left = new Set(selects().flatMap(select => named(SCOPED, select)))
+  const read = new Set(selects().flatMap(select => named(SCOPED, select)))
+  // A fact that is built from another one reads its rows of these conversations, which are computed first.
+  const facts = [...read].filter(name => name.startsWith('marts.'))
+  const left = new Set([...read].filter(name => !facts.includes(name)))
   const add = async (table: string, rows: string): Promise<void> => {
     left.delete(table)
     if (areCopied) {
@@ -147,9 +150,18 @@ export async function scopeConversations(writer: Writer, conversations: Conversa
       await add(child.table, child.table + (range ?? ` t SEMI JOIN ${scope.get(table)} USING (_record)`))
   }
   for (const table of left) await addByKey(table, scope.get(own)!)
-  const facts = marts().filter(({ refresh }) => refresh === 'conversations')
+  for (const fact of facts)
+    scope.set(
+      fact,
+      areCopied
+        ? fact.replace('marts.', 'fresh_')
+        : `(SELECT t.* FROM ${fact} t SEMI JOIN ${scope.get(own)} USING (${key}))`,
+    )
   // If rows are not copied, only tables without any row are known to have none in scope.
-  const unknown = facts.flatMap(({ rowsOf }) => (areCopied ? rowsOf.filter(table => !scope.has(table)) : rowsOf))
+  const ofConversations = marts().filter(({ refresh }) => refresh === 'conversations')
+  const unknown = ofConversations.flatMap(({ rowsOf }) =>
+    areCopied ? rowsOf.filter(table => !scope.has(table)) : rowsOf,
+  )
   for (const table of await emptyTables(writer, [...new Set(unknown)])) empty.add(table)
   await nameLanguages(writer, scope.get(own)!)
   return { rows: scope, empty }

@@ -177,7 +177,7 @@ it('waits lose targets and business hours that are no longer configured', async 
   await applyResponseRules(app.warehouse.writer, id, none)
   await refreshMarts(app.warehouse.writer)
   const waits = await rows('marts.fct_responses', 'sla_name, wait_business_seconds AS business, wait_seconds AS wait')
-  expect(waits).toHaveLength(6)
+  expect(waits).toHaveLength(7)
   expect(waits.every(({ sla_name, business, wait }) => sla_name === null && business === wait)).toBe(true)
   expect(await rows('_business_hours')).toEqual([])
 })
