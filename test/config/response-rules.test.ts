@@ -67,7 +67,10 @@ describe('business hours and service levels', () => {
       'must have the hours of at least one day; leave the setting out if you are always open',
     ],
     [{ businessHours: { monday: '09:00-17:00', holidays: ['2026-02-30'] } }, 'must be a day such as 2026-12-25'],
-    [{ sla: [{ name: 'a' }] }, 'must have a target: firstResponse, firstHumanResponse, nextResponse, handoff, resolution'],
+    [
+      { sla: [{ name: 'a' }] },
+      'must have a target: firstResponse, firstHumanResponse, nextResponse, handoff, resolution',
+    ],
     [{ sla: [{ name: 'a', handoff: '1ms' }] }, 'must be 1s at least'],
     [
       {

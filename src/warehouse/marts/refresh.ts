@@ -15,6 +15,7 @@ import { MACROS } from '../macros.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
 import { DAYS, eachDaySlice, eachGroupSlice, isOfDays, touchedGroups, touchedGroupsOf } from './groups.ts'
+import { areNamedDifferently } from './languages.ts'
 import {
   addScope,
   beginEntries,
@@ -40,12 +41,19 @@ const MARTS_CONSUMER = 'marts'
 /** Tables whose changes concern one conversation. */
 const OF_CONVERSATIONS = ['conversations', 'conversation_observations', 'conversation_transcripts']
 
-/** Returns the hash of everything besides the tables that the rows depend on. Node's CLDR names languages. */
+/** Returns the hash of the SQL that the rows depend on, and the version of Node's CLDR, which names languages. */
 const definition = (): string =>
   createHash('sha256')
-    .update(JSON.stringify([marts(), sqlFile(PEOPLE_SELECT), MACROS, process.versions.cldr]))
+    .update(JSON.stringify([marts(), sqlFile(PEOPLE_SELECT), MACROS]))
     .digest('hex')
     .slice(0, 16)
+    .concat(`.${process.versions.cldr}`)
+
+/** True if this version would compute the stored rows: another CLDR rarely names the languages that are present differently. */
+async function isDefinedBy(writer: Writer, stored: string, known: string): Promise<boolean> {
+  if (stored === known) return true
+  return stored.split('.')[0] === known.split('.')[0] && !(await areNamedDifferently(writer))
+}
 
 async function positionOf(writer: Writer): Promise<(Watermark & { definition: string }) | undefined> {
   const [row] = await writer.rows<{ epoch: string; seq: string; definition: string }>(
@@ -249,10 +257,11 @@ export async function refreshMartsWithin(writer: Writer, { slice = SLICE }: Refr
   const position = await positionOf(writer)
   const known = definition()
   const changes = await changesSince(writer, { name: MARTS_CONSUMER, watermark: position ?? null })
-  if (changes.kind === 'refill' || position?.definition !== known) await rebuild(writer, slice)
+  const isCurrent = changes.kind === 'changes' && position && (await isDefinedBy(writer, position.definition, known))
+  if (!isCurrent) await rebuild(writer, slice)
   else await update(writer, changes, slice)
   const { epoch, seq } = await logRange(writer)
-  if (position?.epoch !== epoch || position.seq !== seq) {
+  if (position?.epoch !== epoch || position.seq !== seq || position.definition !== known) {
     await writer.run('DELETE FROM _marts')
     await writer.run('INSERT INTO _marts VALUES ($epoch, $seq, $definition)', { epoch, seq, definition: known })
     await acknowledgeWithin(writer, MARTS_CONSUMER, { epoch, seq })

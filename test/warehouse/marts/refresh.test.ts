@@ -380,4 +380,16 @@ describe('marts that are brought up to date', () => {
     )
     expect(ops).toEqual([{ op: 'delete' }])
   })
+
+  it('are rebuilt by another version of Node only if it names a language differently', async () => {
+    const place = app.workspace()
+    const { writer } = app.warehouse
+    await perform([place], exportOf(1, { version: 2 }, { id: 'c1' }))
+    const { epoch } = await refreshMarts(writer)
+    const byAnother = "UPDATE _marts SET definition = split_part(definition, '.', 1) || '.1'"
+    await writer.run(byAnother)
+    expect((await refreshMarts(writer)).epoch).toBe(epoch)
+    await writer.run(`${byAnother}; UPDATE marts.fct_conversations SET language_name = 'another'`)
+    expect((await refreshMarts(writer)).epoch).not.toBe(epoch)
+  })
 })
