@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { delimiter, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { needsTemporal } from './test/temporal-command.ts'
+
+/** Tests run the command as if it were installed, so that its messages name it `convohouse`. */
+process.env.PATH = [fileURLToPath(new URL('test/bin', import.meta.url)), process.env.PATH].join(delimiter)
 
 /** `npm run test:fast`: rules and formats, which need neither a warehouse nor a build. */
 const FAST = ['test/*.test.ts', 'test/{catalog,config,core,files,json,landing,receiver,spool,client}/**/*.test.ts']

@@ -143,15 +143,18 @@ async function ask({ config, stop }: Demo, queries: readonly DemoQuery[]): Promi
   }
 }
 
+const NEXT_QUESTION =
+  'SELECT channel, sum(conversations) AS conversations, round(100 * sum(ever_resolved) / sum(conversations), 1) AS resolved_percent FROM marts.conversations_daily GROUP BY ALL ORDER BY conversations DESC'
+
 const ending = (home: string): string[] => [
   `The warehouse is kept in ${home}. To query it:`,
-  `  CONVOHOUSE_HOME=${home} npx convohouse query "SHOW TABLES"`,
-  `  CONVOHOUSE_HOME=${home} npx convohouse status`,
+  `  CONVOHOUSE_HOME=${home} convohouse query "${NEXT_QUESTION}"`,
+  `  CONVOHOUSE_HOME=${home} convohouse status`,
   'To use your own account:',
-  '  npx convohouse init     writes a commented convohouse.yaml',
-  '  npx convohouse plan     shows what a sync would read; it costs no session',
-  '  npx convohouse sync',
-  '  npx convohouse publish  copies it for dashboards and notebooks, to the `targets` of that file',
+  '  convohouse init     writes a commented convohouse.yaml',
+  '  convohouse plan     shows what a sync would read; it costs no session',
+  '  convohouse sync',
+  '  convohouse publish  copies it for dashboards and notebooks, to the `targets` of that file',
 ]
 
 async function play(demo: Demo, sandbox: Sandbox): Promise<void> {

@@ -36,7 +36,7 @@ const exists = (file: string): ConvohouseError =>
 
 /** @throws CONFIG_EXISTS, HOME_UNUSABLE */
 async function runInit({ force, print: isPrinted }: { force?: boolean; print?: boolean }): Promise<void> {
-  if (isPrinted) return print(CONFIG_TEMPLATE.trimEnd())
+  if (isPrinted) return void process.stdout.write(CONFIG_TEMPLATE)
   const { CONFIG_FILE } = await import('../config.ts')
   const file = resolve(CONFIG_FILE)
   await writeFile(file, CONFIG_TEMPLATE, { flag: force ? 'w' : 'wx' }).catch(cause => {

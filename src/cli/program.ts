@@ -1,6 +1,7 @@
 // The command line, one line per command. A command's module declares flags, examples and action, and is loaded on demand.
 import { Command } from 'commander'
 import { packageFacts } from './package-facts.ts'
+import { asRunHere } from './terminal/command-name.ts'
 
 interface CommandModule {
   /** Adds arguments, flags, help and the action. */
@@ -89,7 +90,7 @@ export async function createProgram(args?: readonly string[]): Promise<Command> 
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeErr: () => {} })
+    .configureOutput({ writeErr: () => {}, writeOut: text => process.stdout.write(asRunHere(text)) })
     .exitOverride()
     .addHelpText('after', GUIDE)
   for (const [name, about, load] of COMMANDS) {

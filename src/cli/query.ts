@@ -58,7 +58,7 @@ export const define = (command: Command): Command =>
       'after',
       `
 Examples:
-  $ convohouse query "SHOW TABLES"                      all tables and views but the marts and models
+  $ convohouse query "SHOW TABLES"                      tables and views; SHOW TABLES FROM marts lists the marts
   $ convohouse query "FROM marts.conversations_daily"
   $ convohouse query "SELECT channel, count(*) AS n FROM conversations GROUP BY ALL ORDER BY n DESC"
   $ convohouse query "FROM conversations" -o conversations.parquet
@@ -174,7 +174,7 @@ async function writeParquet(
 const HINTS: readonly [RegExp, string][] = [
   [
     /^Catalog Error: Table with name/,
-    '`convohouse query "SHOW TABLES"` lists the tables; `convohouse dictionary` describes them, and the marts and models.',
+    '`convohouse query "SHOW TABLES"` lists the tables, "SHOW TABLES FROM marts" the marts; `convohouse dictionary` describes all.',
   ],
   [
     /^Binder Error: (Referenced column|Table .* does not have a column|Column .* does not exist on)/,

@@ -3,6 +3,7 @@ import { type Command, CommanderError } from 'commander'
 import { notWritable } from '../core/disk.ts'
 import type { ConvohouseError } from '../core/errors.ts'
 import { createProgram } from './program.ts'
+import { nameCommands } from './terminal/command-name.ts'
 import { errorJson, errorLines, exitCodeOf, isHelpOrVersion, usageError, wantsHelp } from './terminal/error-text.ts'
 import { log, stampLines, timestamp } from './terminal/print.ts'
 import { styleOf } from './terminal/style.ts'
@@ -38,6 +39,16 @@ const COMMENT_FIRST = /^--(?:\s|[^\n=]*\n)/
 /** Puts a space before SQL that begins with a comment, so that commander does not parse it as a flag. Line numbers stay the same. */
 const protectSqlComment = (argument: string): string => (COMMENT_FIRST.test(argument) ? ` ${argument}` : argument)
 
+/** Returns the arguments without `--help` after an unknown command, which commander then rejects with a suggestion. */
+function withoutVainHelp(program: Command, args: readonly string[]): readonly string[] {
+  const [first, second] = args
+  const command = program.commands.find(one => one.name() === first)
+  const [above, word] = command ? [command, second] : [program, first]
+  if (!word || word.startsWith('-') || above.commands.length === 0) return args
+  if (above.commands.some(one => one.name() === word)) return args
+  return args.filter(argument => !['-h', '--help'].includes(argument))
+}
+
 /** Runs a command line, prints its error, and sets `process.exitCode`. */
 export async function runCommand(args: readonly string[]): Promise<void> {
   // A reader that stops early (`| head`) is not an error; errors of standard error are ignored.
@@ -49,8 +60,9 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   // Tests run several commands in one process, and the previous one may have switched timestamps on.
   stampLines(false)
   const program = await createProgram(args)
+  nameCommands(program.commands.map(command => command.name()))
   try {
-    const given = args.includes('query') ? args.map(protectSqlComment) : args
+    const given = args.includes('query') ? args.map(protectSqlComment) : withoutVainHelp(program, args)
     await program.parseAsync(given, { from: 'user' })
   } catch (error) {
     printUnlessHandled(error, { program, args, unwritten })

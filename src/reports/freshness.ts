@@ -13,27 +13,7 @@ import type { RunsStatus } from './runs.ts'
 export interface Stale {
   what: string
   hint: string
-  ageSeconds: number
-  allowedSeconds: number
 }
-
-interface Judged {
-  ageMs: number
-  allowedMs: number
-  /** Describes it; gets its age. */
-  what: (age: string) => string
-  hint: string
-}
-
-const older = ({ ageMs, allowedMs, what, hint }: Judged): Stale[] =>
-  ageMs > allowedMs
-    ? [
-        {
-          ...{ what: what(formatDuration(ageMs)), hint },
-          ...{ ageSeconds: Math.round(ageMs / SECOND), allowedSeconds: Math.round(allowedMs / SECOND) },
-        },
-      ]
-    : []
 
 /** One round may be missed, and each takes some time. */
 const allowedFor = (everyMs: number): number => 2 * everyMs + HOUR
@@ -46,15 +26,11 @@ function allowedAge(schedule: Schedule | null, usualMs: number | null, nowMs: nu
   return nowMs - earlierMs + HOUR + schedule.jitterMs
 }
 
-/** Facts of a workspace that was ever synced, as in sql/reports/freshness.sql; ms since the epoch. */
-interface SyncTimes {
-  workspaceId: string
-  firstMs: number
-  successMs: number | null
-  usualMs: number | null
-  newestMs: number | null
-  eventMs: number | null
-}
+/** Facts about a workspace that was ever synced, by their names in sql/reports/freshness.sql; ms since the epoch. */
+type SyncTimes = { workspaceId: string } & Record<
+  'firstMs' | 'successMs' | 'usualMs' | 'newestMs' | 'eventMs',
+  number | null
+>
 
 export const syncTimes = (rows: Rows): Promise<SyncTimes[]> => rows(sqlFile('reports/freshness'))
 
@@ -75,42 +51,38 @@ const NOT_RECEIVED =
 
 /** Returns what is stale of a workspace; nothing of one that was never synced. A paused sync is not late. */
 export async function staleOf(workspace: WorkspaceConfig, question: Question): Promise<Stale[]> {
-  const { times, runs, home, nowMs, maxAgeMs } = question
+  const { times, home, nowMs, maxAgeMs } = question
   const known = times.find(({ workspaceId }) => workspaceId === workspace.id)
   if (known === undefined) return []
   const { firstMs, successMs, usualMs, newestMs, eventMs } = known
-  const { lastRun, lastFailure } = runs
+  const { lastRun, lastFailure } = question.runs
   const allowedMs = maxAgeMs ?? allowedAge(workspace.schedule, usualMs, nowMs)
   // A long first sync is as recent as its last sign of life.
   const aliveMs = lastRun?.state === 'running' ? Date.parse(lastRun.seenAt ?? lastRun.startedAt) : 0
-  const failed = Date.parse(lastFailure?.endedAt ?? '') > (successMs ?? 0) ? lastFailure : null
-  const why = failed?.error ? `; the last one failed: ${failed.error.replace(/\.$/, '')}` : ''
-  const ageMs = nowMs - Math.max(aliveMs, successMs ?? firstMs)
-  const what = (age: string) => `no sync has succeeded for ${age}${why}`
-  const syncs = older({ ageMs, allowedMs, what, hint: failed?.hint ?? NOT_SYNCED })
-  const shown = lastRun?.state === 'paused' ? [] : syncs
-  const { sinceMs } = await spoolWaiting(home, workspace.id)
-  if (sinceMs !== null) {
-    const what = (age: string) => `webhook events have waited for ${age} to be applied`
-    return [...shown, ...older({ ageMs: nowMs - sinceMs, allowedMs, what, hint: NOT_APPLIED })]
+  const syncedMs = Math.max(aliveMs, successMs ?? firstMs!)
+  const isLate = nowMs - syncedMs > allowedMs
+  const since = (ms: number): string => formatDuration(nowMs - ms)
+  const found: Stale[] = []
+  if (isLate && lastRun?.state !== 'paused') {
+    const failed = Date.parse(lastFailure?.endedAt ?? '') > syncedMs ? lastFailure : null
+    const why = failed?.error ? `; the last one failed: ${failed.error.replace(/\.$/, '')}` : ''
+    found.push({ what: `no sync has succeeded for ${since(syncedMs)}${why}`, hint: failed?.hint ?? NOT_SYNCED })
   }
+  const { sinceMs } = await spoolWaiting(home, workspace.id)
+  if (sinceMs !== null && nowMs - sinceMs > allowedMs)
+    found.push({ what: `webhook events have waited for ${since(sinceMs)} to be applied`, hint: NOT_APPLIED })
   // A quiet workspace sends nothing: events are missing if conversations came since, or no sync shows whether any did.
-  const isQuiet = syncs.length === 0 && (newestMs ?? 0) <= (eventMs ?? 0)
-  if (workspace.readWebhookSecrets === null || eventMs === null || isQuiet) return shown
-  const received = { ageMs: nowMs - eventMs, allowedMs: maxAgeMs ?? Math.max(DAY, allowedMs) }
-  return [...shown, ...older({ ...received, what: age => `no webhook event has come for ${age}`, hint: NOT_RECEIVED })]
+  const isExpected = workspace.readWebhookSecrets !== null && (isLate || (newestMs ?? 0) > (eventMs ?? 0))
+  const eventsMs = maxAgeMs ?? Math.max(DAY, allowedMs)
+  if (eventMs !== null && sinceMs === null && isExpected && nowMs - eventMs > eventsMs)
+    found.push({ what: `no webhook event has come for ${since(eventMs)}`, hint: NOT_RECEIVED })
+  return found
 }
 
 /** Returns that a target has lacked changes for longer than `publish.every`, or the given age, allows. */
-export function staleTarget(
-  { target, lagSeconds }: TargetStatus,
-  everyMs: number,
-  maxAgeMs: number | undefined,
-): Stale[] {
-  return older({
-    ageMs: (lagSeconds ?? 0) * SECOND,
-    allowedMs: maxAgeMs ?? allowedFor(everyMs),
-    what: age => `${target} has lacked changes for ${age}`,
-    hint: `\`sync --watch\`, \`up\` and \`worker\` publish every ${formatDuration(everyMs)}; after a single \`sync\`, run \`convohouse publish\`.`,
-  })
+export function staleTarget({ target, lagSeconds }: TargetStatus, everyMs: number, maxAgeMs?: number): Stale[] {
+  const ageMs = (lagSeconds ?? 0) * SECOND
+  if (ageMs <= (maxAgeMs ?? allowedFor(everyMs))) return []
+  const hint = `\`sync --watch\`, \`up\` and \`worker\` publish every ${formatDuration(everyMs)}; after a single \`sync\`, run \`convohouse publish\`.`
+  return [{ what: `${target} has lacked changes for ${formatDuration(ageMs)}`, hint }]
 }

@@ -103,6 +103,10 @@ describe('an error', () => {
     const { code, stderr } = await inProcess(['snyc'])
     expect(code).toBe(2)
     expect(stderr).toContain("unknown command 'snyc'.\n  → Did you mean sync?")
+    const helped = await inProcess(['nonsense', '--help'])
+    expect([helped.code, helped.stdout]).toEqual([2, ''])
+    expect(helped.stderr).toContain("unknown command 'nonsense'.\n  → `convohouse --help` lists the commands.")
+    expect((await inProcess(['schedule', 'nonsense', '--help'])).code).toBe(2)
   })
 
   it('says how to begin if nothing is configured', async () => {

@@ -170,7 +170,7 @@ function printAnswer({ effect }: Operation, answer: unknown, showSecrets: boolea
   // Conversations are customer data, which also lands unchanged.
   const isShown = showSecrets || effect === 'bills'
   const { value, droppedPaths } = isShown ? { value: answer, droppedPaths: [] } : redactSecrets(answer)
-  print(JSON.stringify(value, null, 2))
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
   if (droppedPaths.length === 0) return
   const places = Object.keys(countRemoved(droppedPaths)).join(', ')
   log(`${counted(droppedPaths.length, 'secret')} left out (${places}); --show-secrets prints them.`)

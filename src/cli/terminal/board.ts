@@ -1,6 +1,7 @@
 // Named sections at the bottom of the terminal that are redrawn in place. Permanent lines are printed above them.
 import type { Writable } from 'node:stream'
 import type { WriteStream } from 'node:tty'
+import { asRunHere } from './command-name.ts'
 import { isTerminal } from './style.ts'
 
 const REDRAW_EVERY_MS = 200
@@ -39,7 +40,7 @@ export async function boardOn(to: Screen): Promise<Board> {
   const redraw = () => {
     if (suspended) return
     const lines = [...sections.values()].map(give => give())
-    draw(fitting(lines, to.rows).join('\n'))
+    draw(asRunHere(fitting(lines, to.rows).join('\n')))
   }
   return {
     show(name, lines) {
@@ -58,7 +59,7 @@ export async function boardOn(to: Screen): Promise<Board> {
     },
     printAbove(lines) {
       draw.clear()
-      to.write(`${lines.join('\n')}\n`)
+      to.write(asRunHere(`${lines.join('\n')}\n`))
       if (sections.size > 0) redraw()
     },
     async withoutDrawing(work) {

@@ -231,6 +231,9 @@ describe('the guard', () => {
       message: expect.stringContaining('read_text()'),
       hint: expect.stringContaining('SHOW TABLES'),
     })
+    await expect(admit('FROM main.conversatons')).rejects.toMatchObject({
+      hint: expect.stringMatching(/^Did you mean main.conversations\?/),
+    })
     await expect(admit('DROP TABLE conversations')).rejects.toThrow('DROP is not allowed in queries')
   })
 

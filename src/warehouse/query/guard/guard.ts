@@ -16,7 +16,7 @@ const LONGEST_SQL = 1_000_000
 
 const ONLY_SELECT = 'Give one SELECT (or WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW).'
 const ONLY_WAREHOUSE =
-  'Read only tables and views of the warehouse; SHOW TABLES lists them, and `convohouse dictionary` also marts and models.'
+  'Read only tables and views of the warehouse; SHOW TABLES and SHOW TABLES FROM marts list them, `convohouse dictionary` also models.'
 
 /**
  * Checks that `sql` is one SELECT, and that it names only tables, views and functions that stay inside the warehouse. WITH,
@@ -141,23 +141,34 @@ async function checkTable(connection: DuckDBConnection, name: TableName): Promis
   const full = [name.catalog, name.schema, name.table].filter(Boolean).join('.')
   if (!isAllowedTable(name.table)) throw refuse(`"${full}" is not allowed in queries.`, ONLY_WAREHOUSE)
   const unqualified = full === name.table
-  if (looksLikeFile(name.table) || (!unqualified && !(await isKnown(connection, name)))) {
-    throw refuse(`"${full}" is no table or view of the warehouse, and files are not read.`, ONLY_WAREHOUSE)
+  const { isKnown, closest }: Found = unqualified ? { isKnown: true } : await lookUp(connection, name)
+  if (looksLikeFile(name.table) || !isKnown) {
+    const guess = closest ? `Did you mean ${closest}? ` : ''
+    throw refuse(`"${full}" is no table or view of the warehouse, and files are not read.`, guess + ONLY_WAREHOUSE)
   }
 }
 
+interface Found {
+  isKnown: boolean
+  /** A table with a similar name. */
+  closest?: string | null
+}
+
 /** DuckDB joins the parts of an unknown qualified name to a path, so `main.csv` would open a file. So only known names pass. */
-async function isKnown(connection: DuckDBConnection, { catalog, schema, table }: TableName): Promise<boolean> {
+async function lookUp(connection: DuckDBConnection, { catalog, schema, table }: TableName): Promise<Found> {
   const reader = await connection.runAndReadAll(
-    `SELECT count(*) FROM (
+    `SELECT coalesce(bool_or(lower(t) = lower($table) AND CASE
+         WHEN $catalog <> '' THEN lower(d) = lower($catalog) AND lower(s) = lower($schema)
+         ELSE lower(s) = lower($schema) OR (lower(d) = lower($schema) AND s = 'main') END), false),
+       arg_max(s || '.' || t, likeness) FILTER (likeness > 0.9)
+     FROM (SELECT *, jaro_winkler_similarity(lower(t), lower($table)) AS likeness FROM (
        SELECT database_name AS d, schema_name AS s, table_name AS t FROM duckdb_tables()
-       UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views())
-     WHERE d IN (current_database(), 'system', 'temp') AND lower(t) = lower($table) AND CASE
-       WHEN $catalog <> '' THEN lower(d) = lower($catalog) AND lower(s) = lower($schema)
-       ELSE lower(s) = lower($schema) OR (lower(d) = lower($schema) AND s = 'main') END`,
+       UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()))
+     WHERE d IN (current_database(), 'system', 'temp')`,
     { catalog, schema, table },
   )
-  return Number(reader.getRows()[0]![0]) > 0
+  const [isKnown, closest] = reader.getRows()[0]! as [boolean, string | null]
+  return { isKnown, closest }
 }
 
 /** Returns the error of a statement that is not a SELECT. */
