@@ -3,8 +3,8 @@ import { Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-const opened = async (server: Server): Promise<number> => {
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+const opened = async (server: Server, port = 0): Promise<number> => {
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
   return (server.address() as AddressInfo).port
 }
 
@@ -17,9 +17,14 @@ export async function listening(server: Server): Promise<number> {
   return opened(server)
 }
 
+/** Returns a free port below those that the system gives to outgoing connections, since one of these would take it until it is used. */
 export async function freePort(): Promise<number> {
   const server = createServer()
-  const port = await opened(server)
-  await new Promise(resolve => server.close(resolve))
-  return port
+  try {
+    const port = await opened(server, 10_000 + Math.floor(Math.random() * 20_000))
+    await new Promise(resolve => server.close(resolve))
+    return port
+  } catch {
+    return freePort()
+  }
 }

@@ -2,11 +2,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DuckDBInstance } from '@duckdb/node-api'
+import { freePort } from '../ports.ts'
 import { until } from '../until.ts'
 import { extensionFolder } from './extensions.ts'
 import { folderOf, type Tool } from './installed.ts'
@@ -33,15 +33,6 @@ export const SERVER: Tool = {
     }[]
     for (const { source, target } of links) await copyFile(join(native, source), join(native, target))
   },
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** The server refuses to run as root. */

@@ -5,9 +5,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from '../ports.ts'
 import { until } from '../until.ts'
 import { folderOf, type Tool } from './installed.ts'
-import { freePort } from './postgres-server.ts'
 
 const run = promisify(execFile)
 
