@@ -16,7 +16,7 @@
 -- Columns:
 --   workspace_id   VARCHAR  none     Workspace
 --   agent_id       VARCHAR  none     Agent
---   variable       VARCHAR  none     Name of the variable
+--   variable       VARCHAR  label    Name of the variable
 --   day            DATE     none     Day on which the conversations began, in the workspace's time zone
 --   value_rank     INTEGER  none     1 to 20 by conversations; 21: all other values
 --   agent_title    VARCHAR  none     Title of the agent

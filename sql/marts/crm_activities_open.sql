@@ -21,7 +21,7 @@
 --   day                DATE         none      Day on which the conversation began, in the workspace's time zone
 --   is_counted         BOOLEAN      none      The conversation counts in aggregates
 --   activity_id        VARCHAR      none      Id of the activity
---   activity_type      VARCHAR      none      Kind of activity, e.g. Message; `unknown` if none is stated
+--   activity_type      VARCHAR      word      Kind of activity, e.g. Message; `unknown` if none is stated
 --   title              VARCHAR      content   Title
 --   note               VARCHAR      content   Note
 --   activity_at        TIMESTAMPTZ  none      Date of the activity
@@ -29,7 +29,7 @@
 --   due_day            DATE         none      Day on which it is due: of a time with an offset in the workspace's time zone, of a date as sent
 --   has_responded      BOOLEAN      none      The contact has responded
 --   contact_name       VARCHAR      identity  Name of the contact
---   lead_stage         VARCHAR      none      Stage of the lead; `unknown` if none is stated
+--   lead_stage         VARCHAR      label     Stage of the lead; `unknown` if none is stated
 --   lead_value         DOUBLE       none      Value of the lead, in `lead_currency`
 --   lead_currency      VARCHAR      none      Currency in upper case; `unknown` if none is stated
 --   expected_close_at  TIMESTAMPTZ  none      Expected close of the lead
@@ -44,7 +44,7 @@ SELECT
   -- A date without a time is not converted: in another zone it would become the day before.
   CASE WHEN is_date(a.due_date) THEN try_cast(trim(a.due_date) AS DATE) ELSE local_day(a.due_at, w.time_zone) END AS due_day,
   coalesce(a.responded, false) AS has_responded, nullif(c.user_name, '') AS contact_name,
-  or_unknown(c.stage) AS lead_stage, c.value AS lead_value, or_unknown(upper(c.currency)) AS lead_currency,
+  or_unknown(c.stage) AS lead_stage, c.value AS lead_value, or_currency(c.currency) AS lead_currency,
   c.expected_close_at, c.last_message_ts AS last_activity_at,
   assignee_of(c.chat_assigned_to, c.assigned_to_user_id) AS assignee_id, p.name AS assignee_name
 FROM scoped('crm_activities') a

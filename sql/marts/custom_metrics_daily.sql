@@ -18,12 +18,12 @@
 --   workspace_id   VARCHAR  none     Workspace
 --   agent_id       VARCHAR  none     Agent
 --   channel        VARCHAR  none     Channel; `unknown` if none was reported
---   metric_id      VARCHAR  none     Metric; `unknown` if a value has neither id nor key
+--   metric_id      VARCHAR  label    Metric; `unknown` if a value has neither id nor key
 --   day            DATE     none     Day on which the conversations began, in the workspace's time zone
 --   value_rank     INTEGER  none     0: numbers; 1 to 20: texts, by measurements, then by text; 21: all other texts
 --   agent_title    VARCHAR  none     Title of the agent
---   metric_key     VARCHAR  none     Key of the metric, as it is declared, else as conversations name it
---   declared_type  VARCHAR  none     Type of the metric, as it is declared; `unknown` if the metric is not known
+--   metric_key     VARCHAR  label    Key of the metric, as it is declared, else as conversations name it
+--   declared_type  VARCHAR  word     Type of the metric, as it is declared; `unknown` if the metric is not known
 --   value_type     VARCHAR  none     Type of the row's values: number or text
 --   value_text     VARCHAR  content  The text, at most its first 200 characters; NULL for numbers and for all other texts
 --   is_rest        BOOLEAN  none     The row has all other texts

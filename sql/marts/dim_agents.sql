@@ -11,18 +11,18 @@
 --   workspace_id        VARCHAR      none  Workspace
 --   agent_id            VARCHAR      none  Agent
 --   agent_title         VARCHAR      none  Title; the id of an agent without one
---   platform            VARCHAR      none  Platform: vg or vf
---   region              VARCHAR      none  Region, e.g. eu
+--   platform            VARCHAR      word  Platform: vg or vf
+--   region              VARCHAR      word  Region, e.g. eu
 --   created_at          TIMESTAMPTZ  none  When it was created
 --   is_disabled         BOOLEAN      none  It is disabled
 --   is_deployed         BOOLEAN      none  It is deployed
 --   is_listed           BOOLEAN      none  The vendor lists it: it is neither missing nor deleted
 --   is_starred          BOOLEAN      none  It is starred
---   default_model       VARCHAR      none  Language model, where the agent has the setting vg_defaultModel
---   voice_provider      VARCHAR      none  Provider of the voice
+--   default_model       VARCHAR      code  Language model, where the agent has the setting vg_defaultModel
+--   voice_provider      VARCHAR      word  Provider of the voice
 --   voice_id            VARCHAR      none  Id of the voice at its provider
 --   voice_name          VARCHAR      none  Name of the voice; NULL if the vendor has never listed it
---   voice_language      VARCHAR      none  Language of the voice, as its provider names it
+--   voice_language      VARCHAR      word  Language of the voice, as its provider names it
 --   records_audio       BOOLEAN      none  Calls are recorded
 --   organizations       BIGINT       none  Organizations that it is assigned to
 --   organization_names  VARCHAR      none  Their names in alphabetical order, separated by commas

@@ -22,7 +22,7 @@
 --   name              VARCHAR      identity  Newest name that a conversation has
 --   email             VARCHAR      identity  Newest email address that a conversation has, in lower case
 --   phone             VARCHAR      identity  Newest telephone number that a conversation has, as sent
---   country_code      VARCHAR      none      Newest country that a conversation has
+--   country_code      VARCHAR      word      Newest country that a conversation has
 --   language          VARCHAR      none      Newest language that a conversation has, as in fct_conversations
 --   language_name     VARCHAR      none      Its name in English
 --   first_day         DATE         none      Day of the first conversation, in the workspace's time zone

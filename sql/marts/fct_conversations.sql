@@ -32,11 +32,11 @@
 --   is_stale                      BOOLEAN      none      It is known to have changed since it was exported
 --   as_of                         TIMESTAMPTZ  none      The row is at least this fresh
 --   last_observed_at              TIMESTAMPTZ  none      When it was last seen, in an export or an event
---   state                         VARCHAR      none      State, e.g. ended_chat; `unknown` if none was reported
---   end_reason                    VARCHAR      none      Why it ended; `unknown` if it has not, or if none was reported
+--   state                         VARCHAR      word      State, e.g. ended_chat; `unknown` if none was reported
+--   end_reason                    VARCHAR      word      Why it ended; `unknown` if it has not, or if none was reported
 --   language                      VARCHAR      none      Language of the contact as a BCP 47 code, e.g. en or pt-BR, from a code or name as sent
 --   language_name                 VARCHAR      none      Its name in English
---   country_code                  VARCHAR      none      Country of the contact
+--   country_code                  VARCHAR      word      Country of the contact
 --   contact_id                    VARCHAR      identity  Contact of the agent, as in dim_contacts; NULL if nothing identifies it
 --   contact_name                  VARCHAR      identity  Name of the contact
 --   contact_email                 VARCHAR      identity  Email address of the contact, in lower case
@@ -82,11 +82,11 @@
 --   speech_cost                   DOUBLE       none      Speech generation (unit not stated)
 --   transcriber_cost              DOUBLE       none      Transcription (unit not stated)
 --   call_cost                     DOUBLE       none      External call (unit not stated)
---   lead_stage                    VARCHAR      none      Stage of the lead; `unknown` if none is stated
+--   lead_stage                    VARCHAR      label     Stage of the lead; `unknown` if none is stated
 --   lead_value                    DOUBLE       none      Value of the lead, in `lead_currency`
 --   lead_currency                 VARCHAR      none      Currency in upper case; `unknown` if none is stated
 --   lead_score                    DOUBLE       none      Score of the lead
---   lead_temperature              VARCHAR      none      How hot the lead is, e.g. hot
+--   lead_temperature              VARCHAR      word      How hot the lead is, e.g. hot
 WITH base AS (
   SELECT *, coalesce(first_message_ts, ts) AS started_at, contact_email(user_email) AS contact_email FROM scoped('conversations')
 ),
@@ -184,7 +184,7 @@ SELECT
   c.token_usage_cumulative_total_tokens AS tokens, c.token_usage_cumulative_usd AS tokens_usd,
   c.detailed_cost_total_credits_consumed AS credits, c.detailed_cost_llm_cost AS llm_cost, c.detailed_cost_speech_gen_cost AS speech_cost,
   c.detailed_cost_transcriber_cost AS transcriber_cost, c.ext_cost AS call_cost,
-  or_unknown(c.stage) AS lead_stage, c.value AS lead_value, or_unknown(upper(c.currency)) AS lead_currency, c.lead_score,
+  or_unknown(c.stage) AS lead_stage, c.value AS lead_value, or_currency(c.currency) AS lead_currency, c.lead_score,
   or_unknown(c.hot_label) AS lead_temperature
 FROM known c
 LEFT JOIN _workspaces w USING (workspace_id)

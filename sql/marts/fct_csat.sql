@@ -26,7 +26,7 @@
 --   csat_ease         DOUBLE       none     Ease, likewise
 --   has_comment       BOOLEAN      none     The contact left a comment
 --   comment           VARCHAR      content  The comment
---   survey_channel    VARCHAR      none     Channel of the survey; `unknown` if none is stated
+--   survey_channel    VARCHAR      word     Channel of the survey; `unknown` if none is stated
 --   survey_version    DOUBLE       none     Version of the survey
 --   was_handed_off    BOOLEAN      none     The conversation had a handoff to people
 --   assignee_id       VARCHAR      staff    Current assignee of the conversation

@@ -19,13 +19,13 @@
 --   channel            VARCHAR      none     Channel of the conversation; `unknown` if none was reported
 --   day                DATE         none     Day on which the conversation began, in the workspace's time zone
 --   is_counted         BOOLEAN      none     The conversation counts in aggregates
---   lead_stage         VARCHAR      none     Stage; `unknown` if only a value is known
+--   lead_stage         VARCHAR      label    Stage; `unknown` if only a value is known
 --   lead_value         DOUBLE       none     Value, in `lead_currency`
 --   lead_currency      VARCHAR      none     Currency in upper case; `unknown` if none is stated
 --   lead_score         DOUBLE       none     Score
 --   hot_score          DOUBLE       none     How hot the lead is, as a number
---   lead_temperature   VARCHAR      none     How hot the lead is, in a word
---   lead_source        VARCHAR      none     Where the lead came from
+--   lead_temperature   VARCHAR      word     How hot the lead is, in a word
+--   lead_source        VARCHAR      word     Where the lead came from
 --   lost_reason        VARCHAR      content  Why it was lost
 --   expected_close_at  TIMESTAMPTZ  none     Expected close
 --   last_activity_at   TIMESTAMPTZ  none     Last message of the conversation
@@ -38,7 +38,7 @@ WITH known AS (
 SELECT
   workspace_id, agent_id, conversation_id, d.agent_title, or_unknown(c.channel) AS channel, c.day,
   is_counted(c._complete, c.is_test, c.day) AS is_counted,
-  c.lead_stage, c.value AS lead_value, or_unknown(upper(c.currency)) AS lead_currency,
+  c.lead_stage, c.value AS lead_value, or_currency(c.currency) AS lead_currency,
   c.lead_score, c.hot_score, or_unknown(c.hot_label) AS lead_temperature, or_unknown(c.source) AS lead_source, c.lost_reason, c.expected_close_at,
   c.last_message_ts AS last_activity_at, c.assignee AS assignee_id, p.name AS assignee_name
 FROM known c

@@ -19,9 +19,9 @@
 --   channel           VARCHAR      none  Channel of the conversation; `unknown` if none was reported
 --   day               DATE         none  Day on which the span began, in the workspace's time zone
 --   is_counted        BOOLEAN      none  The conversation counts in aggregates
---   state             VARCHAR      none  State; `unknown` where the observation has none
---   previous_state    VARCHAR      none  State of the span before; `unknown` for the first
---   next_state        VARCHAR      none  State of the span after; `unknown` if the span is open
+--   state             VARCHAR      word  State; `unknown` where the observation has none
+--   previous_state    VARCHAR      word  State of the span before; `unknown` for the first
+--   next_state        VARCHAR      word  State of the span after; `unknown` if the span is open
 --   began_at          TIMESTAMPTZ  none  Last change of the record, as the first observation of the state reports it
 --   ended_at          TIMESTAMPTZ  none  The same of the next state; NULL if the span is open
 --   is_open           BOOLEAN      none  Its end is not known

@@ -65,7 +65,7 @@ grown AS (
     tokens, tokens_usd, input_tokens, output_tokens, cost)
 )
 SELECT
-  g.workspace_id, g.agent_id, g.conversation_id, g.model_id, local_day(g.spent_at, w.time_zone) AS day,
+  g.workspace_id, g.agent_id, g.conversation_id, or_code(g.model_id) AS model_id, local_day(g.spent_at, w.time_zone) AS day,
   d.agent_title, or_unknown(c.channel) AS channel,
   is_counted(c._complete, c.is_test, c.day) AS is_counted,
   total(g.input_tokens) AS input_tokens, total(g.output_tokens) AS output_tokens, total(g.tokens) AS tokens,

@@ -26,7 +26,7 @@
 --   is_counted              BOOLEAN      none     The conversation counts in aggregates
 --   written_at              TIMESTAMPTZ  none     When it was written
 --   sender                  VARCHAR      none     Who wrote it: contact, agent or person; `unknown` for another role
---   role                    VARCHAR      none     The role as the vendor names it
+--   role                    VARCHAR      word     The role as the vendor names it
 --   sender_id               VARCHAR      staff    The person who wrote it: as the message says, else who had accepted the newest handoff
 --   sender_name             VARCHAR      staff    Name of that person
 --   text                    VARCHAR      content  What was said

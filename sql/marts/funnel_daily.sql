@@ -12,17 +12,17 @@
 -- SELECT step, sum(conversations) AS conversations, sum(seconds_to_step_sum) / nullif(sum(timed), 0) AS seconds
 -- FROM marts.funnel_daily GROUP BY step ORDER BY sum(position_sum) / nullif(sum(conversations), 0), step;
 -- Columns:
---   workspace_id         VARCHAR  none  Workspace
---   agent_id             VARCHAR  none  Agent
---   channel              VARCHAR  none  Channel; `unknown` if none was reported
---   step                 VARCHAR  none  The step, as the vendor names it
---   day                  DATE     none  Day on which the conversations began, in the workspace's time zone
---   agent_title          VARCHAR  none  Title of the agent
---   conversations        BIGINT   none  Conversations that reached the step
---   position_sum         BIGINT   none  Sum of the step's first places in their lists of steps, from 1
---   seconds_to_step_sum  DOUBLE   none  Sum of the times from their starts to the step
---   timed                BIGINT   none  Conversations with such a time
---   reversed             BIGINT   none  Conversations that reached the step before their start, as the vendor reports it: in no sum of times
+--   workspace_id         VARCHAR  none   Workspace
+--   agent_id             VARCHAR  none   Agent
+--   channel              VARCHAR  none   Channel; `unknown` if none was reported
+--   step                 VARCHAR  label  The step, as the vendor names it
+--   day                  DATE     none   Day on which the conversations began, in the workspace's time zone
+--   agent_title          VARCHAR  none   Title of the agent
+--   conversations        BIGINT   none   Conversations that reached the step
+--   position_sum         BIGINT   none   Sum of the step's first places in their lists of steps, from 1
+--   seconds_to_step_sum  DOUBLE   none   Sum of the times from their starts to the step
+--   timed                BIGINT   none   Conversations with such a time
+--   reversed             BIGINT   none   Conversations that reached the step before their start, as the vendor reports it: in no sum of times
 WITH counted AS (
   SELECT _record, workspace_id, agent_id, or_unknown(channel) AS channel, day, coalesce(first_message_ts, ts) AS started_at
   FROM in_groups('conversations') WHERE is_counted(_complete, is_test, day)

@@ -12,18 +12,18 @@
 -- SELECT coalesce(tag, 'all others') AS tag, sum(conversations) AS conversations, sum(csat_score_sum) / nullif(sum(csat_answers), 0) AS csat
 -- FROM marts.tags_daily GROUP BY tag ORDER BY conversations DESC;
 -- Columns:
---   workspace_id    VARCHAR  none  Workspace
---   agent_id        VARCHAR  none  Agent
---   channel         VARCHAR  none  Channel; `unknown` if none was reported
---   day             DATE     none  Day on which the conversations began, in the workspace's time zone
---   tag_rank        INTEGER  none  1 to 100 by conversations; 101: all other tags
---   agent_title     VARCHAR  none  Title of the agent
---   tag             VARCHAR  none  The tag; NULL for all others
---   is_rest         BOOLEAN  none  The row has all other tags
---   conversations   BIGINT   none  Conversations with the tag; of the others, added up over their tags
---   resolved        BIGINT   none  Those that are resolved now
---   csat_score_sum  DOUBLE   none  Sum of their satisfaction scores
---   csat_answers    BIGINT   none  Those with a score
+--   workspace_id    VARCHAR  none   Workspace
+--   agent_id        VARCHAR  none   Agent
+--   channel         VARCHAR  none   Channel; `unknown` if none was reported
+--   day             DATE     none   Day on which the conversations began, in the workspace's time zone
+--   tag_rank        INTEGER  none   1 to 100 by conversations; 101: all other tags
+--   agent_title     VARCHAR  none   Title of the agent
+--   tag             VARCHAR  label  The tag; NULL for all others
+--   is_rest         BOOLEAN  none   The row has all other tags
+--   conversations   BIGINT   none   Conversations with the tag; of the others, added up over their tags
+--   resolved        BIGINT   none   Those that are resolved now
+--   csat_score_sum  DOUBLE   none   Sum of their satisfaction scores
+--   csat_answers    BIGINT   none   Those with a score
 WITH counted AS (
   SELECT _record, workspace_id, agent_id, or_unknown(channel) AS channel, day,
     is_resolved(is_resolved, resolved_at) AS is_resolved, rating(csat_satisfaction10) AS csat

@@ -341,9 +341,9 @@ CREATE TABLE conversation_observations (
   source VARCHAR NOT NULL,
   -- The record's own last change, else `observed_at`. It orders the observations.
   version TIMESTAMPTZ NOT NULL,
-  -- State.
+  -- State (PII: word).
   state VARCHAR,
-  -- Lead stage.
+  -- Lead stage (PII: label).
   stage VARCHAR,
   -- Person to whom the chat was assigned (PII: staff).
   chat_assigned_to VARCHAR,
@@ -359,7 +359,7 @@ CREATE TABLE conversation_observations (
   token_usage_cumulative_total_tokens BIGINT,
   -- Cost of the tokens so far (USD).
   token_usage_cumulative_usd DOUBLE,
-  -- Token usage by model, as sent.
+  -- Token usage by model, as sent (PII: content).
   token_usage_per_model JSON,
   -- Credits so far.
   detailed_cost_total_credits_consumed DOUBLE,

@@ -11,10 +11,10 @@
 --   observed_at          TIMESTAMPTZ  none   When it was seen
 --   first_seen           BOOLEAN      none   It is the first observation
 --   changed              VARCHAR[]    none   Names of the columns that had another value before
---   previous_state       VARCHAR      none   State before
---   state                VARCHAR      none   State
---   previous_stage       VARCHAR      none   Lead stage before
---   stage                VARCHAR      none   Lead stage
+--   previous_state       VARCHAR      word   State before
+--   state                VARCHAR      word   State
+--   previous_stage       VARCHAR      label  Lead stage before
+--   stage                VARCHAR      label  Lead stage
 --   previous_assignee    VARCHAR      staff  Whom the chat was assigned to before
 --   assignee             VARCHAR      staff  Whom the chat is assigned to
 --   previously_resolved  BOOLEAN      none   It was resolved before

@@ -127,6 +127,7 @@ function scalarColumns(key: string, field: Scalar, place: Place): Column[] {
     ...base,
     name: place.prefix + field.twin,
     about: `${field.about.replace(', as sent', '')}, where it can be read`,
+    pii: 'none' as const,
   }
   return [column, { ...twin, sqlType: 'TIMESTAMPTZ', expression: `parse_moment(${sql})` }]
 }
@@ -285,7 +286,11 @@ function unnestChild(key: string, field: Scalar & { unnest: Unnest }, place: Pla
   const id =
     unnest.over === 'elements'
       ? ownColumn('position', 'INTEGER', 'i', POSITION_ABOUT, from)
-      : { ...ownColumn(unnest.keyColumn!, 'VARCHAR', 'k', 'Key of the entry', from), path: `${path}.*` }
+      : {
+          ...ownColumn(unnest.keyColumn!, 'VARCHAR', 'k', 'Key of the entry', from),
+          path: `${path}.*`,
+          pii: unnest.keyPii!,
+        }
   const lifted = unnest.lift.map(lift => ({
     ...ownColumn(lift.column, LIFT_TYPES[lift.type], '', lift.about, from),
     path: hidden ? null : `${path}${unnest.over === 'elements' ? '[]' : '.*'}.${lift.keys.join('|')}`,

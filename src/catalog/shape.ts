@@ -16,9 +16,20 @@ type ScalarType = 'text' | 'count' | 'number' | 'boolean' | 'time' | 'moment' | 
 
 /**
  * Class of personal data: `identity` a contact's name, address or account; `content` text that was said or noted;
- * `device` the contact's machine or network; `staff` a person who handles conversations; `none` no personal data.
+ * `device` the contact's machine or network; `staff` a person who handles conversations; `label` a tag or a name of something in
+ * conversations, such as a variable; `word` and `code` a text that should have one of `FORMS`, and is content if it does not; `none` an
+ * id, a name of something configured, or a value of our own.
  */
-export type PiiClass = 'none' | 'identity' | 'content' | 'device' | 'staff'
+export type PiiClass = 'none' | 'identity' | 'content' | 'device' | 'staff' | 'label' | keyof typeof FORMS
+
+/** Forms of texts that hold no content: of a word such as a state, and of a code such as the id of a model. */
+export const FORMS = {
+  word: '[A-Za-z][A-Za-z0-9_-]{0,30}',
+  code: '[A-Za-z0-9_-]{1,60}([.:/][A-Za-z0-9_-]{1,60}){0,9}',
+} as const
+
+/** True for a class of values that may identify a person or be what one said. */
+export const isPersonal = (pii: PiiClass): boolean => ['identity', 'content', 'device', 'staff'].includes(pii)
 
 interface Described {
   about: string
@@ -103,8 +114,9 @@ export interface Lift extends Described {
 export interface Unnest extends Described {
   table: string
   over: 'elements' | 'entries'
-  /** Column of an entry's key. */
+  /** Column of an entry's key, and its class. */
   keyColumn?: string
+  keyPii?: PiiClass
   lift: readonly Lift[]
 }
 
@@ -183,8 +195,9 @@ export const boolean = scalar('boolean')
 export const time = scalar('time')
 export const loose = scalar('loose')
 
+/** Its text may be no time, so only its twin is without content. */
 export const moment = (about: string, twin: string, options: Options = {}): Scalar => ({
-  ...scalar('moment')(about, options),
+  ...scalar('moment')(about, { pii: 'content', ...options }),
   twin,
 })
 
@@ -265,10 +278,17 @@ export const elements = (table: string, about: string, lifted: readonly Lift[]):
 })
 
 /** Declares a child table with one row per entry of an object. */
-export const entries = (table: string, keyColumn: string, about: string, lifted: readonly Lift[]): Unnest => ({
+export const entries = (
+  table: string,
+  keyColumn: string,
+  about: string,
+  keyPii: PiiClass,
+  lifted: readonly Lift[],
+): Unnest => ({
   table,
   over: 'entries',
   keyColumn,
+  keyPii,
   about,
   pii: 'content',
   lift: lifted,

@@ -87,7 +87,7 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 #   - name: dashboards
 #     type: snapshot
 #     path: ./published/dashboards.duckdb
-#     pii: { identity: hash, staff: hash, device: hash, content: drop }    # default
+#     pii: { identity: hash, staff: hash, device: hash, content: drop, label: keep }    # default
 #     rows: { organizations: [my-organization] }      # or agents: [my-agent]; default: all rows
 # publish: { every: 15m, memoryLimit: 512MB }
 

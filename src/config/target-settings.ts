@@ -5,13 +5,17 @@ import { filePath } from './values.ts'
 
 const action = z.enum(['keep', 'hash', 'drop']).default('hash')
 
-/** Keep, hash or drop: what happens to values of each class of personal data. Values without personal data are always kept. */
+/**
+ * Keep, hash or drop: what happens to values of each class of personal data. Values without personal data are always kept, and words and
+ * codes too, if they have their form or content is kept.
+ */
 const pii = z.strictObject({
   identity: action,
   staff: action,
   device: action,
-  // Text that was said or noted is never hashed: no two texts are equal, so the hash could join nothing.
+  // Text that was said or noted is never hashed: no two texts are equal, so the hash could join nothing. Labels are in keys.
   content: z.enum(['keep', 'drop']).default('drop'),
+  label: z.enum(['keep', 'drop']).default('keep'),
 })
 
 export type PiiPolicy = z.infer<typeof pii>

@@ -7,7 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { quoteName } from '../catalog/layout.ts'
-import type { PiiClass } from '../catalog/shape.ts'
+import { FORMS, type PiiClass } from '../catalog/shape.ts'
 import type { PiiPolicy } from '../config/target-settings.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
@@ -87,13 +87,24 @@ function normalised(value: string, pii: PiiClass): string {
 const hmac = (text: string): string =>
   `CASE WHEN ${text} = '' THEN '' ELSE sha256(getvariable('${PAD_VARIABLES.outer}') || unhex(sha256(getvariable('${PAD_VARIABLES.inner}') || encode(${text})))) END`
 
-type Action = 'keep' | 'hash' | 'drop'
+/** `close`: a text without the form of its class becomes `unknown`. */
+type Action = 'keep' | 'hash' | 'drop' | 'close'
+
+const isForm = (pii: PiiClass): pii is keyof typeof FORMS => Object.hasOwn(FORMS, pii)
+
+const closing = ({ content }: PiiPolicy): Action => (content === 'keep' ? 'keep' : 'close')
+
+/** True for a column in which different values may be published as equal ones. */
+export const mayCollide = ({ pii }: Pick<DescribedColumn, 'pii'>): boolean => pii !== 'none' && pii !== 'label'
 
 /** JSON and lists may contain anything, so they are dropped where their class is hashed. */
 export function actionOf({ pii, sqlType }: Pick<DescribedColumn, 'pii' | 'sqlType'>, policy: PiiPolicy): Action {
-  const action = pii === 'none' ? 'keep' : policy[pii]
-  return action === 'hash' && sqlType !== 'VARCHAR' ? 'drop' : action
+  const action = pii === 'none' ? 'keep' : isForm(pii) ? closing(policy) : policy[pii]
+  return action !== 'keep' && sqlType !== 'VARCHAR' ? 'drop' : action
 }
+
+const closed = (value: string, form: string): string =>
+  `CASE WHEN ${value} = '' OR regexp_full_match(${value}, '${form}') THEN ${value} WHEN ${value} IS NOT NULL THEN 'unknown' END`
 
 /**
  * Returns the published SQL value of a column of row `t`. Dropped columns are NULL, so tables have the same columns
@@ -106,6 +117,8 @@ export function publishedValue(column: DescribedColumn, policy: PiiPolicy): stri
       return value
     case 'drop':
       return `NULL::${column.sqlType}`
+    case 'close':
+      return closed(value, FORMS[column.pii as keyof typeof FORMS])
     case 'hash':
       return hmac(normalised(value, column.pii))
   }

@@ -11,7 +11,7 @@ import { type DescribedColumn, describedTables } from '../warehouse/dictionary/d
 import { marts } from '../warehouse/marts/declarations.ts'
 import { MODELS_SCHEMA } from '../warehouse/models/declaration.ts'
 import { builtModels, publishedModel, type StoredModel, tableOf } from '../warehouse/models/stored-models.ts'
-import { actionOf, fingerprintOf, needsKey, publishedValue } from './pii.ts'
+import { actionOf, fingerprintOf, mayCollide, needsKey, publishedValue } from './pii.ts'
 
 /** A table of the warehouse and of its targets. */
 export interface Relation {
@@ -37,15 +37,14 @@ export async function publishedRelations(models: readonly StoredModel[] = []): P
     [published.table, ...published.children].map(name => {
       const { about, columns } = tables.get(name)!
       const key = published.key.map(column => column.name)
-      const hasPersonalKey = columns.some(column => key.includes(column.name) && column.pii !== 'none')
+      const hasCollidingKey = columns.some(column => key.includes(column.name) && mayCollide(column))
       return {
         name,
         about,
         columns: columns.filter(column => column.name !== RECORD_NUMBER.name),
         shared: shared.get(name) ?? [],
         key,
-        // Two texts may have the same hash.
-        isKeyUnique: name === published.table && published.isKeyUnique && !hasPersonalKey,
+        isKeyUnique: name === published.table && published.isKeyUnique && !hasCollidingKey,
         published,
       }
     }),
@@ -59,7 +58,7 @@ const relationOf = (model: StoredModel): Relation => {
   return {
     ...{ name: published.table, about, shared, key, published },
     columns: columns.map(column => ({ ...column, path: null })),
-    isKeyUnique: columns.every(({ name, pii }) => !key.includes(name) || pii === 'none'),
+    isKeyUnique: columns.every(column => !key.includes(column.name) || !mayCollide(column)),
   }
 }
 
@@ -68,7 +67,7 @@ export interface SelectedRelation extends Relation {
   values: readonly string[]
   /** SQL of the value of each key column. */
   keyValues: readonly string[]
-  /** True if a key column is hashed. Normalised keys may collide, so the whole table is replaced. Only small marts have such keys. */
+  /** True if a key column is hashed or closed. Such keys may collide, so the whole table is replaced. Only small marts have such keys. */
   hasHashedKey: boolean
   /** SQL of the condition that a row satisfies; null selects all rows. */
   where: string | null
@@ -167,7 +166,7 @@ function selected(
   }
   const values = relation.columns.map(represented)
   const keyValues = keyColumns.map(represented)
-  return [{ ...relation, values, keyValues, hasHashedKey: actions.includes('hash'), where }]
+  return [{ ...relation, values, keyValues, hasHashedKey: actions.some(action => action !== 'keep'), where }]
 }
 
 /** Returns why the target cannot hold tables, by table. A table that has no place takes its child tables along. */

@@ -2,6 +2,7 @@
 import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { EVENT_SECRET, EVENT_TYPES, eventTypeOf } from '../catalog/events/event-types.ts'
+import { isPersonal } from '../catalog/shape.ts'
 import { countRemoved, type RemovedSecrets, redactForms, redactSecrets } from '../client/redaction/redaction.ts'
 import { nameMeaning } from '../client/redaction/secret-names.ts'
 import { canonicalJson, withSortedKeys } from '../json/canonical.ts'
@@ -42,9 +43,7 @@ function parse(text: string): unknown {
 /** Fields that the catalog declares as a person's words or names. */
 const DECLARED: ReadonlySet<string> = new Set(
   EVENT_TYPES.flatMap(({ fields }) =>
-    Object.entries(fields).flatMap(([name, field]) =>
-      field.kind === 'scalar' && (field.pii ?? 'none') !== 'none' ? [name] : [],
-    ),
+    Object.entries(fields).flatMap(([name, field]) => (field.kind === 'scalar' && isPersonal(field.pii) ? [name] : [])),
   ),
 )
 

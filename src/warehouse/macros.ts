@@ -1,5 +1,6 @@
 // SQL macros of the writing connection, which the catalog's expressions call. DuckDB expands a macro at each call and
 // copies an argument to each use of its parameter, so fewer uses make shorter plans.
+import { FORMS } from '../catalog/shape.ts'
 import { MAX_CLOCK_SKEW_MS, MOMENT_TEXTS } from '../core/time.ts'
 
 /** A numeric time by its magnitude, as in `core/time.ts`: seconds, ms or µs. NULL for 0 and for other magnitudes. */
@@ -105,6 +106,18 @@ const IS_REVERSED = `CREATE OR REPLACE TEMP MACRO is_reversed(a, b) AS
 /** A dimension of a mart: `unknown` if the record does not say. */
 const OR_UNKNOWN = `CREATE OR REPLACE TEMP MACRO or_unknown(x) AS coalesce(nullif(trim(x), ''), 'unknown')`
 
+/** The first of the texts that is one word, in lower case; `unknown` for other texts, NULL for none. A text may be an address. */
+const FIRST_WORD = `CREATE OR REPLACE TEMP MACRO first_word(texts) AS coalesce(
+  list_filter(list_transform(texts, lambda x: lower(trim(x))), lambda x: regexp_full_match(x, '${FORMS.word}'))[1],
+  CASE WHEN len(list_filter(texts, lambda x: x <> '')) > 0 THEN 'unknown' END)`
+
+/** A code, such as the id of a model, as a dimension; `unknown` for other texts. */
+const OR_CODE = `CREATE OR REPLACE TEMP MACRO or_code(x) AS CASE WHEN regexp_full_match(x, '${FORMS.code}') THEN x ELSE 'unknown' END`
+
+/** A currency in upper case: a code or a sign; `unknown` for other texts. */
+const OR_CURRENCY = `CREATE OR REPLACE TEMP MACRO or_currency(x) AS
+  CASE WHEN regexp_full_match(trim(x), '[\\p{L}\\p{Sc}.]{1,5}') THEN upper(trim(x)) ELSE 'unknown' END`
+
 /** A rating; NULL for a negative one, which is a data issue. The vendor states no range. */
 const RATING = 'CREATE OR REPLACE TEMP MACRO rating(x) AS CASE WHEN x >= 0 AND isfinite(x) THEN x END'
 
@@ -167,6 +180,9 @@ export const MACROS = [
   SECONDS_BETWEEN,
   IS_REVERSED,
   OR_UNKNOWN,
+  FIRST_WORD,
+  OR_CODE,
+  OR_CURRENCY,
   RATING,
   IS_COUNTED,
   IS_RESOLVED,

@@ -84,7 +84,7 @@ describe('targets of publications', () => {
         name: 'bi',
         type: 'snapshot',
         path: join(folder, 'data/published/bi.duckdb'),
-        pii: { identity: 'hash', staff: 'hash', device: 'hash', content: 'drop' },
+        pii: { identity: 'hash', staff: 'hash', device: 'hash', content: 'drop', label: 'keep' },
         rows: null,
       },
       expect.objectContaining({ path: join(folder, 'data/published/lake'), partitionBy: ['month'] }),
@@ -93,7 +93,7 @@ describe('targets of publications', () => {
         name: 'all',
         type: 'snapshot',
         path: join(folder, 'out/all.duckdb'),
-        pii: { identity: 'keep', staff: 'hash', device: 'hash', content: 'keep' },
+        pii: { identity: 'keep', staff: 'hash', device: 'hash', content: 'keep', label: 'keep' },
         rows: { agents: ['a'], organizations: [] },
       },
     ])

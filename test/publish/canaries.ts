@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { RECORD_NUMBER } from '../../src/catalog/ddl.ts'
-import type { Field, Fields, Lift } from '../../src/catalog/shape.ts'
+import { type Field, type Fields, isPersonal, type Lift } from '../../src/catalog/shape.ts'
 import { publishedRelations } from '../../src/publish/selection.ts'
 import type { Writer } from '../../src/warehouse/connection.ts'
 import type { DescribedColumn } from '../../src/warehouse/dictionary/dictionary.ts'
@@ -19,11 +19,14 @@ export const canary = (place: string): string => `${CANARY}${place.toLowerCase()
 
 const PATTERN = 'kanarienvogel\\.[a-z0-9_.]+?\\.vk'
 
+/** Returns a text that neither a word nor a code can be, with a canary. */
+const said = (place: string): string => `https://shop.example/?mail=${canary(place)}`
+
 /** Returns a value of a field, with a canary in every text. */
 function planted(field: Field, place: string): unknown {
   switch (field.kind) {
     case 'texts':
-      return [canary(place)]
+      return [said(place)]
     case 'group':
       return plantedFields(field.fields, place)
     case 'objects':
@@ -33,30 +36,28 @@ function planted(field: Field, place: string): unknown {
   }
   const { type, unnest } = field
   if (type === 'any') {
-    if (!unnest) return { inside: [canary(place)] }
+    if (!unnest) return { inside: [said(place)] }
     const lifted = (lift: readonly Lift[]) =>
       Object.fromEntries(
-        lift
-          .filter(({ type: of }) => of === 'text')
-          .map(({ column, keys }) => [keys[0]!, canary(`${place}.${column}`)]),
+        lift.filter(({ type: of }) => of === 'text').map(({ column, keys }) => [keys[0]!, said(`${place}.${column}`)]),
       )
-    const element = { ...lifted(unnest.lift), more: { inside: canary(`${place}.more`) } }
-    return unnest.over === 'elements' ? [element] : { entry: element }
+    const element = { ...lifted(unnest.lift), more: { inside: said(`${place}.more`) } }
+    return unnest.over === 'elements' ? [element, said(`${place}.element`)] : { [said(`${place}.key`)]: element }
   }
-  return ['text', 'loose', 'moment'].includes(type) ? canary(place) : undefined
+  return ['text', 'loose', 'moment'].includes(type) ? said(place) : undefined
 }
 
 /** Returns a record with a canary in every text of its fields, and in a field that the catalog does not know. */
 export const plantedFields = (fields: Fields, place: string): Record<string, unknown> => ({
   ...Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, planted(field, `${place}.${key}`)])),
-  unknownField: canary(`${place}.unknown`),
+  unknownField: said(`${place}.unknown`),
 })
 
 /** Returns `table.column` of every published column of personal data that contains texts. */
 export const personalColumns = async (): Promise<string[]> =>
   (await publishedRelations()).flatMap(({ name, columns }) =>
     columns
-      .filter(({ pii, sqlType }) => pii !== 'none' && sqlType !== 'DOUBLE')
+      .filter(({ pii, sqlType }) => isPersonal(pii) && sqlType !== 'DOUBLE')
       .map(column => `${name}.${column.name}`),
   )
 
@@ -69,7 +70,7 @@ export async function plantCanaries(writer: Writer): Promise<void> {
   )
   const numbered = new Set(found.map(({ name }) => name))
   for (const { name, columns, key } of await publishedRelations()) {
-    const filled = columns.filter(column => column.pii !== 'none' || key.includes(column.name))
+    const filled = columns.filter(column => isPersonal(column.pii) || key.includes(column.name))
     const row = new Map(filled.map(column => [column.name, plantedValue(name, column)]))
     if (name === 'conversation_observations') row.set('source', `'export'`).set('version', `TIMESTAMPTZ '2026-01-01'`)
     // Child rows are in the partition of their record and are joined with it by its number.
@@ -83,7 +84,7 @@ function plantedValue(table: string, { name, sqlType, pii }: DescribedColumn): s
   if (sqlType === 'DOUBLE') return '73.25'
   if (sqlType === 'DATE') return `DATE '2026-01-01'`
   if (sqlType === 'TIMESTAMPTZ') return `TIMESTAMPTZ '2026-01-01'`
-  const text = pii === 'none' ? 'key' : canary(`${table}.${name}`)
+  const text = isPersonal(pii) ? canary(`${table}.${name}`) : 'key'
   return sqlType === 'JSON' ? `'{"a": [{"b": "${text}"}]}'` : `'${text}'`
 }
 

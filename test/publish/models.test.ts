@@ -24,7 +24,7 @@ const load = async (minutes: number, ...ids: string[]) => {
     ID,
     ts: SENT_AT_MS - DAY,
     lastModified: SENT_AT_MS + minutes,
-    userPlatform: `channel ${minutes}`,
+    userPlatform: `channel-${minutes}`,
   }))
   await workspace.load(await landConversations(workspace.landing, { records, sentAtMs }))
 }
@@ -71,24 +71,24 @@ it('are published with their classes and comments, follow as deltas, and leave t
   await publishTo(app, target, { settings: settings() })
   const sql = 'SELECT conversation_id, channel, undeclared FROM models.by_conversation ORDER BY ALL'
   expect(await published(sql)).toEqual([
-    ['a', 'channel 0', null],
-    ['b', 'channel 0', null],
+    ['a', 'channel-0', null],
+    ['b', 'channel-0', null],
   ])
-  expect(await published('SELECT channel, n FROM models.by_channel')).toEqual([['channel 0', '2']])
+  expect(await published('SELECT channel, n FROM models.by_channel')).toEqual([['channel-0', '2']])
   expect(
     await published(`SELECT comment FROM duckdb_columns() WHERE schema_name = 'models' AND column_name = 'n'`),
   ).toEqual([['Conversations']])
   if (isDeep) {
     const files = newParquet(app.home)
     await publishTo(app, files, { settings: settings() })
-    expect(await rowsOf(files, 'models.by_channel', 'channel')).toEqual([['channel 0']])
+    expect(await rowsOf(files, 'models.by_channel', 'channel')).toEqual([['channel-0']])
   }
   await load(1, 'b')
   const report = await publishTo(app, target, { settings: settings(), verify: true })
   expect(report.kind).toBe('delta')
   expect(await published('SELECT channel, n FROM models.by_channel ORDER BY ALL')).toEqual([
-    ['channel 0', '1'],
-    ['channel 1', '1'],
+    ['channel-0', '1'],
+    ['channel-1', '1'],
   ])
   await unlink(join(folder, 'by_channel.sql'))
   await publishTo(app, target, { settings: settings() })

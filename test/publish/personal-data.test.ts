@@ -6,6 +6,7 @@ import { conversation } from '../../src/catalog/conversation/conversation.ts'
 import { EVENT_TYPES } from '../../src/catalog/events/event-types.ts'
 import { agent } from '../../src/catalog/resources/agents.ts'
 import { ORGANIZATIONS, TEAMS } from '../../src/catalog/resources/organizations.ts'
+import { RESOURCES } from '../../src/catalog/resources/resources.ts'
 import type { ParquetTarget } from '../../src/config/targets/parquet.ts'
 import type { SnapshotTarget } from '../../src/config/targets/snapshot.ts'
 import { hashKey } from '../../src/publish/pii.ts'
@@ -16,6 +17,7 @@ import {
   landAgents,
   landConversations,
   landOrganization,
+  landRecord,
   landTeams,
   SENT_AT_MS,
 } from '../warehouse/landed-pages.ts'
@@ -58,6 +60,24 @@ const PERSONAL = {
   turns: 'text from unknown',
 }
 
+/** The texts that a publication contains although every class is dropped, by the reason. */
+const REMAINING = {
+  'ids, by which tables join': `agent.nodes.childrenNodes.nodeId agent.nodes.id agent.nodes.toolsIds agent.storageID
+    agent.voiceConfig.speechGen.voiceId audit_log.agentId client_created.clientId client_deleted.clientId client_updated.clientId
+    conversation.campaignCalls.campaign_id conversation.campaignId conversation.crmActivities.id conversation.externalSession.projectId
+    conversation.handoffHistory.organizationId conversation.handoffHistory.teamIds conversation.metrics.metric_id
+    conversation.voice.latestSessionId conversation_updated.sessionId crawler_pages.content.urlHash crawler_pages.jobId crawler_pages.page.id
+    crawler_pages.page.urlHash crawler_pages.pageId organization.agencyId organization.orgId organization.workspaceId tools.agentId tools.extId
+    tools.fields.agentId tools.fields.id tools.variablesIds variables.agentId voices.voiceId`,
+  'keys of teams, by which tables join': `conversation.handoffHistory.requestedTeamKey conversation.handoffHistory.teamKeys
+    conversation.requestedTeamKey team.key`,
+  "the business's own accounts of WhatsApp": `conversation.whatsappBusinessAccountId conversation.whatsappBusinessNumber
+    conversation.whatsappDisplayPhoneNumber conversation.whatsappPhoneNumberId`,
+  'names of what the workspace configured, without which figures cannot be read': `agent.nodes.name agent.title organization.name team.label
+    tools.name voices.name voices.provider bug_reported.agentName chat_delegated.agentName form_submitted.agentName lead_captured.agentName
+    message_received.agentName client_created.organisationName client_deleted.organisationName client_updated.organisationName`,
+}
+
 const app = temporaryWarehouse()
 let entry: URL
 
@@ -80,6 +100,21 @@ async function plantByApi(): Promise<void> {
   const organization = { ...plantedFields(ORGANIZATIONS.record.fields, 'organization'), ID: 'o', widgetIDs: [AGENT] }
   await place.load(await landOrganization(place.landing, { id: 'o', data: organization }))
   const team = { ...plantedFields(TEAMS.record.fields, 'team'), ID: 't', orgId: 'o' }
+  const others = RESOURCES.filter(({ stream }) => !['agents', 'organizations', 'teams'].includes(stream))
+  for (const resource of others) {
+    const { record, stream } = resource
+    const planted = { ...plantedFields(record.fields, stream), [record.id.key]: `${stream}-1` }
+    const requestedId = resource.parent === 'agents' && resource.ids === undefined ? AGENT : `${stream}-1`
+    await place.load(
+      await landRecord(place.landing, {
+        resource,
+        record: planted,
+        ids: ['j', 'p'],
+        requestedId,
+        requestedAgentId: AGENT,
+      }),
+    )
+  }
   await place.load(await landTeams(place.landing, { id: 'o', teams: [team] }))
   const ids = { agentId: AGENT, convoId: 'c', organisationId: 'o', createdAt: SENT_AT_MS }
   const { ID: _, ...light } = record
@@ -141,7 +176,7 @@ describe('personal data', () => {
       columns.filter(({ pii }) => pii === 'device').map(column => canary(`${name}.${column.name}`)),
     )
     const device = ['userOs', 'userBrowser', 'ipAddress', 'browserTimezone'].map(name => canary(`conversation.${name}`))
-    const keepingOne = { identity: 'hash', staff: 'drop', device: 'keep', content: 'drop' } as const
+    const keepingOne = { identity: 'hash', staff: 'drop', device: 'keep', content: 'drop', label: 'keep' } as const
     for (const [target, kept] of [
       [snapshot, []],
       [{ ...byAgent(), pii: keepingOne }, [...columns, ...device].sort()],
@@ -153,10 +188,18 @@ describe('personal data', () => {
       }
   })
 
+  it('leaves ids and configured names where all classes are dropped: every other text is gone, or a word', async () => {
+    const target = newTarget(app.home, {
+      pii: { identity: 'drop', staff: 'drop', device: 'drop', content: 'drop', label: 'drop' },
+    })
+    const remaining = Object.values(REMAINING).flatMap(places => places.split(/\s+/).map(canary))
+    expect(await publishedCanaries(target)).toEqual([remaining.sort()])
+  })
+
   it('is NULL where it is dropped, also in numbers; hashes keep the rows of a hashed key apart', async () => {
     await reading(snapshot.path, async rows => {
       expect(await rows('SELECT count(user_email)::INT, count(origin)::INT FROM conversations')).toEqual([[3, 0]])
-      expect(await rows('SELECT count(*)::INT, count(value_number)::INT FROM conversation_metrics')).toEqual([[2, 0]])
+      expect(await rows('SELECT count(*)::INT, count(value_number)::INT FROM conversation_metrics')).toEqual([[3, 0]])
       const ids = 'count(DISTINCT user_id) FILTER (length(user_id) = 64)::INT'
       const [[people, hashes]] = (await rows(`SELECT count(*)::INT, ${ids} FROM marts.dim_people`)) as [
         [number, number],

@@ -12,8 +12,8 @@ export const ENTRY = new URL('../../dist/src/publish/target-process.js', import.
 
 export const SETTINGS = { everyMs: 900_000, memoryLimit: '512MB', threads: 1, extensions: null }
 
-export const KEEP = { identity: 'keep', staff: 'keep', device: 'keep', content: 'keep' } as const
-export const DEFAULT = { identity: 'hash', staff: 'hash', device: 'hash', content: 'drop' } as const
+export const KEEP = { identity: 'keep', staff: 'keep', device: 'keep', content: 'keep', label: 'keep' } as const
+export const DEFAULT = { identity: 'hash', staff: 'hash', device: 'hash', content: 'drop', label: 'keep' } as const
 
 let targets = 0
 

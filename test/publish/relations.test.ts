@@ -15,7 +15,10 @@ it('every column of every published table has a class of personal data, and key 
     const stored = rows.filter(row => row.table === name).map(row => [row.name, row.type])
     expect(columns.map(column => [column.name, column.sqlType]).sort(), name).toEqual(stored.sort())
     for (const { name: column, pii } of columns)
-      expect(['none', 'identity', 'content', 'device', 'staff'], `${name}.${column}`).toContain(pii)
+      expect(
+        ['none', 'identity', 'content', 'device', 'staff', 'label', 'word', 'code'],
+        `${name}.${column}`,
+      ).toContain(pii)
     if (!name.startsWith('marts.'))
       expect(columns.filter(column => key.includes(column.name) && column.pii !== 'none')).toEqual([])
   }

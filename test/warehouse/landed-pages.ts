@@ -8,6 +8,7 @@ import {
 } from '../../src/catalog/inspection/inspect.ts'
 import { CATALOG_VERSION } from '../../src/catalog/records.ts'
 import { agent } from '../../src/catalog/resources/agents.ts'
+import type { DeclaredResource } from '../../src/catalog/resources/resources.ts'
 import { VOICES } from '../../src/catalog/resources/voices.ts'
 import { openWindow, type PageFacts, type Window } from '../../src/core/planning/windows.ts'
 import type { ReportedBill, ReportedRateLimit, ReportedUsage } from '../../src/core/quota/reported-usage.ts'
@@ -214,6 +215,28 @@ export const landVoices = (
   const body = Buffer.from(JSON.stringify(VOICES.prepare(answer)))
   const place = { stream: 'voices' as const, agentId: null, window: freshWindow().name, generation: 1, sequence: 1 }
   return landed(landing, headOf({ place, bodyBytes: body.length, lastPage: true, notes: emptyNotes() }, sentAtMs), body)
+}
+
+/** Lands an answer with one record of any resource. */
+export const landRecord = (
+  landing: Landing,
+  {
+    resource,
+    record,
+    ids = [],
+    ...request
+  }: { resource: DeclaredResource; record: unknown; ids?: string[] } & Pick<
+    PageHead,
+    'requestedId' | 'requestedAgentId'
+  >,
+): Promise<LoadablePage> => {
+  const { stream, envelope, prepare } = resource
+  const sent = { [envelope[0]!]: resource.paging === 'record' ? record : [record] }
+  const body = Buffer.from(JSON.stringify(prepare ? prepare(sent, ids) : sent))
+  const place = { stream, agentId: null, window: freshWindow().name, generation: 1, sequence: 1 }
+  const notes = compileInspection(resource.record)([record])
+  const parts = { ...request, place, bodyBytes: body.length, lastPage: true, notes }
+  return landed(landing, headOf(parts, SENT_AT_MS), body)
 }
 
 /** Lands one page of an organization's teams. */

@@ -29,7 +29,7 @@ export const assignee = {
   photoUrl: text('Picture of the assignee', { pii: 'staff' }),
   note: text('Note left with the assignment', { pii: 'content' }),
   assignedAt: moment('When it was assigned, as sent', 'assigned_at', { column: 'assigned_at_text' }),
-  status: text('State of the assignment, e.g. pending'),
+  status: text('State of the assignment, e.g. pending', { pii: 'word' }),
 }
 
 export const assignedToUsers = objects(
@@ -39,7 +39,7 @@ export const assignedToUsers = objects(
 )
 
 export const crmActivities = objects('CRM activities of the contact', 'crm_activities', {
-  type: text('Kind of activity, e.g. Message'),
+  type: text('Kind of activity, e.g. Message', { pii: 'word' }),
   id: text('Id of the activity', { column: 'activity_id' }),
   title: text('Title', { pii: 'content' }),
   date: moment('Date of the activity, as sent', 'activity_at', { column: 'activity_date' }),
@@ -49,8 +49,8 @@ export const crmActivities = objects('CRM activities of the contact', 'crm_activ
   responded: boolean('The contact has responded'),
   firstEngaged: boolean('Engaged on the first channel'),
   secondEngaged: boolean('Engaged on the second channel'),
-  firstChannel: text('First channel', { channel: 'as-sent' }),
-  secondChannel: text('Second channel, e.g. LinkedIn', { channel: 'as-sent' }),
+  firstChannel: text('First channel', { pii: 'word', channel: 'as-sent' }),
+  secondChannel: text('Second channel, e.g. LinkedIn', { pii: 'word', channel: 'as-sent' }),
   notesHistory: objects('Earlier notes of the activity', 'crm_activity_notes', {
     text: text('The note', { pii: 'content' }),
     agentId: text('Id of its author', { pii: 'staff', column: 'author_id' }),
@@ -61,8 +61,8 @@ export const crmActivities = objects('CRM activities of the contact', 'crm_activ
 })
 
 export const usagePerModel = any('Token usage by model, as sent', {
-  column: 'per_model',
-  unnest: entries('token_usage_by_model', 'model_id', 'Token usage of the conversation by model', [
+  ...{ column: 'per_model', pii: 'content' },
+  unnest: entries('token_usage_by_model', 'model_id', 'Token usage of the conversation by model', 'code', [
     lift('input_tokens', 'count', ['inputTokens', 'cumulativeInputTokens', 'promptTokens'], 'Input tokens'),
     lift('output_tokens', 'count', ['outputTokens', 'cumulativeOutputTokens', 'completionTokens'], 'Output tokens'),
     lift('total_tokens', 'count', ['totalTokens', 'cumulativeTotalTokens'], 'All tokens'),
@@ -75,7 +75,7 @@ export const sessions = any('Sessions of the conversation, as sent', {
   pii: 'content',
   unnest: elements('conversation_sessions', 'One row for each session of the conversation', [
     lift('session_id', 'text', ['sessionId', 'sessionID', 'id', 'ID', '_id'], 'Id of the session', {
-      orSelf: 'scalar',
+      ...{ orSelf: 'scalar', pii: 'code' },
     }),
     lift(
       'started_at',
@@ -92,7 +92,7 @@ export const metrics = any('Custom metrics measured on the conversation, as sent
   pii: 'content',
   unnest: elements('conversation_metrics', 'One row for each metric measured on the conversation', [
     lift('metric_id', 'text', ['metricId', 'metricID', 'id', 'ID'], 'Id of the metric'),
-    lift('metric_key', 'text', ['key', 'metricKey', 'name', 'label'], 'Key of the metric'),
+    lift('metric_key', 'text', ['key', 'metricKey', 'name', 'label'], 'Key of the metric', { pii: 'label' }),
     lift('value_text', 'text', ['value', 'result', 'answer'], 'Value as text', { orSelf: 'scalar', pii: 'content' }),
     lift('value_number', 'number', ['value', 'result', 'answer'], 'Value as a number, where it is one', {
       orSelf: 'scalar',
@@ -110,7 +110,7 @@ export const campaignCalls = any('Calls made to the contact by campaigns, as sen
       pii: 'identity',
     }),
     lift('campaign_id', 'text', ['campaignId', 'campaignID'], 'Id of the campaign'),
-    lift('status', 'text', ['status', 'callStatus', 'state'], 'Outcome of the call'),
+    lift('status', 'text', ['status', 'callStatus', 'state'], 'Outcome of the call', { pii: 'word' }),
     lift('called_at', 'time', ['calledAt', 'startedAt', 'ts', 'timestamp', 'createdAt'], 'When it was made'),
     lift('duration', 'number', ['callDuration', 'duration', 'durationSeconds'], 'How long it took; unit not stated'),
   ]),
@@ -118,7 +118,7 @@ export const campaignCalls = any('Calls made to the contact by campaigns, as sen
 
 export const capturedVariables = any('Variables that the agent captured, as sent', {
   pii: 'content',
-  unnest: entries('conversation_captured_variables', 'name', 'One row for each captured variable', [
+  unnest: entries('conversation_captured_variables', 'name', 'One row for each captured variable', 'label', [
     lift('value_text', 'text', ['value'], 'Value as text', { orSelf: 'whole', pii: 'content' }),
   ]),
 })
@@ -126,7 +126,10 @@ export const capturedVariables = any('Variables that the agent captured, as sent
 export const funnelStepsMatched = any('Funnel steps that the conversation reached, as sent', {
   pii: 'content',
   unnest: elements('conversation_funnel_steps', 'One row for each funnel step reached', [
-    lift('step', 'text', ['stepId', 'step', 'id', 'key', 'name', 'label'], 'The step', { orSelf: 'scalar' }),
+    lift('step', 'text', ['stepId', 'step', 'id', 'key', 'name', 'label'], 'The step', {
+      orSelf: 'scalar',
+      pii: 'label',
+    }),
     lift('matched_at', 'time', ['matchedAt', 'ts', 'timestamp', 'at'], 'When it was reached'),
   ]),
 })
@@ -142,15 +145,15 @@ export const funnelScoreHistory = any('Scores that the funnel gave, as sent', {
 
 export const funnelExtractedData = any('Data that the funnel extracted, as sent', {
   pii: 'content',
-  unnest: entries('conversation_funnel_data', 'name', 'One row for each value that the funnel extracted', [
+  unnest: entries('conversation_funnel_data', 'name', 'One row for each value that the funnel extracted', 'label', [
     lift('value_text', 'text', ['value'], 'Value as text', { orSelf: 'whole', pii: 'content' }),
   ]),
 })
 
 export const linkedChannels = texts('Other channels of the same contact', 'conversation_linked_channels', 'channel', {
-  channel: 'as-sent',
+  ...{ channel: 'as-sent', pii: 'word' },
 })
-export const tags = texts('Tags', 'conversation_tags', 'tag')
+export const tags = texts('Tags', 'conversation_tags', 'tag', { pii: 'label' })
 export const chatAssignedToIds = texts('Ids of all assignees', 'conversation_assigned_ids', 'user_id', { pii: 'staff' })
 
-export const nodesInfo = { currentNode: loose('Node of the agent that the conversation is at') }
+export const nodesInfo = { currentNode: loose('Node of the agent that the conversation is at', { pii: 'label' }) }

@@ -21,6 +21,9 @@ const identity = { pii: 'identity' as PiiClass }
 const content = { pii: 'content' as PiiClass }
 const device = { pii: 'device' as PiiClass }
 const staff = { pii: 'staff' as PiiClass }
+const label = { pii: 'label' as PiiClass }
+const word = { pii: 'word' as PiiClass }
+const code = { pii: 'code' as PiiClass }
 const tokens = { unit: 'tokens' }
 const usd = { unit: 'USD' }
 const credits = { unit: 'credits' }
@@ -41,18 +44,18 @@ const contactAndLead = {
   socialHandle: text('Handle on a social network', identity),
   linkedIn: text('LinkedIn profile', { ...identity, column: 'linkedin' }),
   instagram: text('Instagram profile', identity),
-  subIndustry: text('Industry of the contact'),
-  source: text('Where the lead came from'),
-  language: text('Language of the contact'),
-  lang: text('Language code'),
-  currency: text('Currency'),
+  subIndustry: text('Industry of the contact', word),
+  source: text('Where the lead came from', word),
+  language: text('Language of the contact', word),
+  lang: text('Language code', word),
+  currency: text('Currency', word),
   expectedCloseDate: moment('Expected close date, as sent', 'expected_close_at'),
   demoDate: moment('Date of the demo, as sent', 'demo_at'),
-  demoTime: text('Time of the demo, as sent'),
+  demoTime: text('Time of the demo, as sent', content),
   demoLink: text('Link to the demo', content),
   lostReason: text('Why the lead was lost', content),
   lastActivityDate: moment('Last CRM activity, as sent', 'last_activity_at'),
-  stage: text('Stage of the lead, e.g. new'),
+  stage: text('Stage of the lead, e.g. new', label),
   value: number('Value of the lead', unstated),
   isFollowingBusiness: boolean('The contact follows the business'),
   socialVerified: boolean('The social account is verified'),
@@ -66,11 +69,11 @@ const environment = {
   userBrowser: text('Browser', device),
   ipAddress: text('IP address', device),
   browserTimezone: text('Time zone of the browser', device),
-  countryCode: text('Country'),
-  userPlatform: text('Platform that the contact writes from'),
+  countryCode: text('Country', word),
+  userPlatform: text('Platform that the contact writes from', word),
   channel: text('Channel, as an event reported it; the export has none', {
-    column: '_reported_channel',
-    channel: 'lower',
+    ...{ column: '_reported_channel', channel: 'lower' },
+    ...word,
   }),
   contactIdentityId: text('Identity of the contact across channels', identity),
   crossChannelContext: text('Context carried over from another channel', content),
@@ -107,7 +110,7 @@ const countersAndTimes = {
 }
 
 const stateAndHandling = {
-  state: text('State, e.g. requested_chat, human-chatting, ai-chatting, ended_chat'),
+  state: text('State, e.g. requested_chat, human-chatting, ai-chatting, ended_chat', word),
   isTyping: boolean('Somebody is typing'),
   isBlocked: boolean('The contact is blocked'),
   isTest: boolean('A test conversation'),
@@ -124,7 +127,7 @@ const stateAndHandling = {
   delegatedBy: text('Who delegated it', staff),
   requestedTeamKey: text('Team that was asked for'),
   chatAssignedTo: text('Current assignee', staff),
-  endReason: text('Why it ended'),
+  endReason: text('Why it ended', word),
   summary: text('Summary', content),
   shortSummary: text('Short summary', content),
   funnelSummary: text('Summary by the funnel', content),
@@ -134,7 +137,7 @@ const stateAndHandling = {
   humanLastRepliedAt: time('Last reply by a person'),
   pendingAiReplyAt: time('When the AI is due to reply'),
   chatAssignedToIds: children.chatAssignedToIds,
-  hotLabel: text('How hot the lead is, in a word, e.g. hot'),
+  hotLabel: text('How hot the lead is, in a word, e.g. hot', word),
   assignedTo: group('Current assignment', children.assignee),
   assignedToUsers: children.assignedToUsers,
   handoffHistory: children.handoffHistory,
@@ -144,9 +147,9 @@ const nested = {
   externalSession: group('Session of an external runtime', {
     sessionKey: text('Key of the session', identity),
     projectId: text('Project'),
-    environmentAlias: text('Environment'),
+    environmentAlias: text('Environment', word),
     updatedAt: time('Last change'),
-    resolvedRuntime: text('Runtime, e.g. legacy'),
+    resolvedRuntime: text('Runtime, e.g. legacy', word),
   }),
   // Some records name this group `vapi`.
   ext: group('External call', {
@@ -156,7 +159,7 @@ const nested = {
     syncRecordingUrl: text('Recording, synchronised', content),
     callerPhoneNumber: text('Number of the caller', identity),
     calleePhoneNumber: text('Number that was called', identity),
-    callStatus: text('Status of the call'),
+    callStatus: text('Status of the call', word),
     callError: text('Error of the call', content),
   }),
   nodesInfo: group('Place in the agent', children.nodesInfo),
@@ -175,7 +178,7 @@ const nested = {
     satisfaction10: number('Satisfaction', rating),
     ease10: number('Ease', rating),
     comment: text('Comment', content),
-    channel: text('Channel of the survey', { channel: 'as-sent' }),
+    channel: text('Channel of the survey', { ...word, channel: 'as-sent' }),
     submittedAt: time('When it was answered'),
     surveyVersion: number('Version of the survey'),
   }),
@@ -194,7 +197,7 @@ const nested = {
     aiOwnedThread: boolean('The AI owns the thread'),
     ignoreThread: boolean('The thread is ignored'),
     lastDecisionReason: text('Why it was decided so', content),
-    lastTriggeredBy: text('What triggered it, e.g. phrase'),
+    lastTriggeredBy: text('What triggered it, e.g. phrase', word),
   }),
   crmActivities: children.crmActivities,
   tokenUsage: group('Tokens that language models used', {
@@ -210,7 +213,7 @@ const nested = {
     lastTurnInputUsdPer1k: number('Price of 1,000 input tokens', { ...usd, column: 'last_turn_input_usd_per_1k' }),
     lastTurnOutputUsdPer1k: number('Price of 1,000 output tokens', { ...usd, column: 'last_turn_output_usd_per_1k' }),
     lastTurnTs: time('Last turn'),
-    lastTurnModelId: text('Model of the last turn'),
+    lastTurnModelId: text('Model of the last turn', code),
     usagePerModel: children.usagePerModel,
   }),
 }
@@ -229,18 +232,18 @@ const other = {
 const dayIn = (timeZone: string, moment: string): string =>
   timeZone === `'UTC'` ? utcDay(moment) : `(${moment} AT TIME ZONE ${timeZone})::DATE`
 
-/** Returns the SQL of the first of these expressions that contains a channel. */
-const channelOf = (reported: string, userPlatform: string, origin: string): string =>
-  oneSpelling(
-    `lower(coalesce(nullif(${reported}, ''), nullif(${userPlatform}, ''), CASE WHEN json_type(${origin}) = 'VARCHAR' THEN nullif(${origin}->>'$', '') END))`,
-  )
+/** Returns the SQL of the first of these expressions that is one word; of other texts it is `unknown`. */
+function channelOf(...[reported, userPlatform, origin]: readonly [string, string, string]): string {
+  const texts = [reported, userPlatform, `CASE WHEN json_type(${origin}) = 'VARCHAR' THEN ${origin}->>'$' END`]
+  return oneSpelling(`first_word([${texts.join(', ')}])`)
+}
 
 const derived: Derived[] = [
   {
     column: 'channel',
     sqlType: 'VARCHAR',
     about:
-      'Channel: as an event reported it, else `user_platform`, else `origin` where that is a word; `web-chat` is spelled `webchat`',
+      'Channel: the first word of what an event reported, `user_platform` and `origin`; `web-chat` is spelled `webchat`; `unknown` if none is a word',
     pii: 'none',
     from: ['channel', 'userPlatform', 'origin'],
     sql: () => channelOf('s."channel"', 's."userPlatform"', 's."origin"'),

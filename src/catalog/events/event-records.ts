@@ -31,7 +31,9 @@ export const webhookEvent: RecordType = {
     }),
     payloadFile: text('File of the payload in the spool, without `.gz`; NULL where that file is lost'),
     payloadOffset: count('Offset of the line with the payload in that file, decompressed, in bytes'),
-    removed: any('Number of secrets that were removed before it was stored, by path; NULL for none'),
+    removed: any('Number of secrets that were removed before it was stored, by path; NULL for none', {
+      pii: 'content',
+    }),
   },
 }
 
@@ -69,7 +71,7 @@ const messages = (table: string, about: string) =>
       lift('message_position', 'position', ['messagePosition'], 'Position of the message in its turn, from 1'),
       lift('turn_id', 'text', ['turnId'], 'Id of the turn'),
       lift('session_id', 'text', ['sessionId'], 'Session of the turn'),
-      lift('role', 'text', ['role'], 'Who wrote it'),
+      lift('role', 'text', ['role'], 'Who wrote it', { pii: 'word' }),
       lift('text', 'text', ['text'], 'What was said', { pii: 'content' }),
       lift('written_at', 'time', ['at'], 'When it was written'),
       lift('extra', 'json', ['extra'], 'What no other column holds of the message, as sent', { pii: 'content' }),

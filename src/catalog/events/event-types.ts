@@ -46,8 +46,8 @@ const identity = { pii: 'identity' as PiiClass }
 const content = { pii: 'content' as PiiClass }
 const staff = { pii: 'staff' as PiiClass }
 
-const operation = text('What was done')
-const channel = text('Channel', { channel: 'lower' })
+const operation = text('What was done', { pii: 'word' })
+const channel = text('Channel', { channel: 'lower', pii: 'word' })
 const agent: Fields = { agentId: text('Id of the agent'), agentName: text('Name of the agent') }
 const conversation: Fields = {
   ...agent,
@@ -59,7 +59,7 @@ const organisation: Fields = {
   organisationName: text('Name of the organization', { column: 'organization_name' }),
 }
 
-const formAnswers = entries('form_submission_answers', 'question', 'One row for each answer of a form', [
+const formAnswers = entries('form_submission_answers', 'question', 'One row for each answer of a form', 'label', [
   lift('answer', 'text', ['value', 'answer'], 'The answer, as text', { orSelf: 'whole', pii: 'content' }),
 ])
 
@@ -102,7 +102,7 @@ const TYPES = [
     fields: {
       ...conversation,
       messageContent: text('The message', content),
-      messageType: text('Kind of message'),
+      messageType: text('Kind of message', { pii: 'word' }),
       from: text('Who wrote it', { ...identity, column: 'message_from' }),
     },
     marks: own('messageContent', 'messageType'),
@@ -169,7 +169,7 @@ const TYPES = [
     about: 'A contact has filled in a form',
     fields: {
       ...conversation,
-      formType: text('Kind of form: ui_engine_form or ui_engine_input'),
+      formType: text('Kind of form: ui_engine_form or ui_engine_input', { pii: 'word' }),
       formData: any('Answers by question, as sent', { ...content, unnest: formAnswers }),
     },
     marks: own('formType', 'formData'),
@@ -213,7 +213,7 @@ const TYPES = [
   {
     name: 'webhook_test',
     about: 'Sent to see whether the address is reachable',
-    fields: { message: text('What it says') },
+    fields: { message: text('What it says', content) },
     marks: [{ has: ['message'], lacks: ['agentId', 'convoId', 'operation'] }],
   },
 ] as const satisfies readonly EventType[]

@@ -107,10 +107,12 @@ export const agentDetails = (declared: Fields): Computed => ({
     }),
     agent_tags: objects('Tags that an agent offers or has', 'agent_tags', {
       kind: text('Kind: kb (of its knowledge base), conversation (for its conversations) or marketplace'),
-      tag: text('Tag'),
+      tag: text('Tag', { pii: 'label' }),
     }),
     agent_settings: objects('Settings of an agent that have no column, to compare configurations', 'agent_settings', {
-      setting: text('Path of the setting in the record, e.g. vg_temperature or vgOptions.fallbackModel'),
+      setting: text('Path of the setting in the record, e.g. vg_temperature or vgOptions.fallbackModel', {
+        pii: 'code',
+      }),
       value_text: text('Value as text; a list as JSON', { pii: 'content' }),
       value_number: number('Value as a number, where it is one', { pii: 'content' }),
     }),

@@ -23,10 +23,10 @@ const auditEntry: RecordType = {
     [KEY]: text('Key of the entry, made from its content: the API has none', { column: 'entry_id' }),
     agentId: text('Agent, as sent', { column: 'reported_agent_id' }),
     ts: time('When the field changed', { column: 'changed_at' }),
-    field: text('Path of the field, with ids of nodes in brackets', { column: 'field_path' }),
+    field: text('Path of the field, with ids of nodes in brackets', { pii: 'label', column: 'field_path' }),
     oldValue: text('Value before; none where it may be secret', { pii: 'content' }),
     newValue: text('Value after; none where it may be secret', { pii: 'content' }),
-    source: text('What changed it: user_update, template_clone, agent_clone or system_migration'),
+    source: text('What changed it: user_update, template_clone, agent_clone or system_migration', { pii: 'word' }),
     actor: text('Id of who changed it', { pii: 'staff' }),
   },
 }

@@ -23,11 +23,11 @@ const crawlerPage: RecordType = {
       'The page',
       {
         id: text('Id of the page, as sent', { column: 'reported_page_id' }),
-        url: text('Address'),
+        url: text('Address', { pii: 'content' }),
         urlHash: text('Hash of the address'),
-        title: text('Title'),
-        description: text('Description'),
-        imageUrl: text('Picture'),
+        title: text('Title', { pii: 'content' }),
+        description: text('Description', { pii: 'content' }),
+        imageUrl: text('Picture', { pii: 'content' }),
         userId: text('Id of the user', { pii: 'staff' }),
         scrapedAt: time('When it was read', { column: 'scraped_at' }),
         mdCharCount: count('Characters of its Markdown', { column: 'markdown_chars' }),
@@ -39,14 +39,14 @@ const crawlerPage: RecordType = {
     content: group(
       'Its content',
       {
-        urlScraped: text('Address that was read', { column: 'scraped_url' }),
+        urlScraped: text('Address that was read', { pii: 'content', column: 'scraped_url' }),
         urlHash: text('Hash of that address', { column: 'scraped_url_hash' }),
         scrapeResponse: group(
           'What was read',
           {
-            urlScraped: text('Address that answered', { column: 'response_url' }),
-            metadata: any('Title, description and pictures that the page declares, as sent'),
-            urlsDiscovered: texts('Links of a page', 'crawler_page_links', 'url'),
+            urlScraped: text('Address that answered', { pii: 'content', column: 'response_url' }),
+            metadata: any('Title, description and pictures that the page declares, as sent', { pii: 'content' }),
+            urlsDiscovered: texts('Links of a page', 'crawler_page_links', 'url', { pii: 'content' }),
             markdown: text('Markdown; kept if the configuration says so', { pii: 'content' }),
             markdownBytes: count('Size of the Markdown, without secrets', { unit: 'bytes' }),
             markdownSha256: text('SHA-256 of the Markdown, without secrets'),

@@ -15,11 +15,13 @@ const customMetric: RecordType = {
   perAgent: true,
   fields: {
     id: text('Id of the metric', { column: 'metric_id' }),
-    key: text('Key', { column: 'metric_key' }),
-    description: text('Description'),
-    type: text('Type, e.g. number or enum'),
+    key: text('Key', { pii: 'label', column: 'metric_key' }),
+    description: text('Description', { pii: 'content' }),
+    type: text('Type, e.g. number or enum', { pii: 'word' }),
     isSystem: boolean('System metric: the API cannot change it'),
-    options: texts('Allowed values of a metric of the type enum', 'custom_metric_options', 'option_value'),
+    options: texts('Allowed values of a metric of the type enum', 'custom_metric_options', 'option_value', {
+      pii: 'label',
+    }),
     createdAtUNIX: time('When it was created', { column: 'created_at' }),
     updatedAtUNIX: time('Last change', { column: 'updated_at' }),
   },

@@ -15,7 +15,8 @@ import {
 } from '../shape.ts'
 import { type Resource, withRequestedId } from './resource.ts'
 
-const names = (about: string, options: { channel?: Casing } = {}): Scalar => any(`${about}, as sent: a list`, options)
+const names = (about: string, options: { channel?: Casing } = {}): Scalar =>
+  any(`${about}, as sent: a list`, { pii: 'label', ...options })
 
 const organization: RecordType = {
   name: 'organization',
@@ -27,17 +28,17 @@ const organization: RecordType = {
     ID: text('Id of the organization', { column: 'organization_id' }),
     name: text('Name'),
     email: text('Email address', { pii: 'staff' }),
-    type: text('Kind, e.g. client'),
-    status: text('State, e.g. online'),
+    type: text('Kind, e.g. client', { pii: 'word' }),
+    status: text('State, e.g. online', { pii: 'word' }),
     firebaseUid: text('Id of its account', { pii: 'staff' }),
     agencyId: text('Id of the agency'),
     userId: text('Id of the user', { pii: 'staff' }),
     ownerID: text('Id of the owner', { pii: 'staff' }),
     orgId: text('Id of the organization, as sent beside its ID', { column: 'org_id' }),
     workspaceId: text('Id of the workspace, as sent', { column: 'reported_workspace_id' }),
-    squarePhotoURL: text('Picture'),
+    squarePhotoURL: text('Picture', { pii: 'content' }),
     dashboardUsername: text('Name at the dashboard', { pii: 'staff' }),
-    dashboardLayout: text('Layout of the dashboard, e.g. vertical'),
+    dashboardLayout: text('Layout of the dashboard, e.g. vertical', { pii: 'word' }),
     widgets: any('Assigned agents, as sent', { pii: 'content' }),
     widgetIDs: texts('Agents assigned to the organization', 'organization_agents', 'agent_id'),
     adminIDs: texts('Members of the organization, by role: admin or support', 'organization_members', 'user_id', {
@@ -67,15 +68,15 @@ const organization: RecordType = {
     lastModified: time('Last change'),
     lastEmailSentTS: time('Last email to it', { column: 'last_email_sent_at' }),
     lastInvitationTs: time('Last invitation', { column: 'last_invitation_at' }),
-    signupSource: text('Where it signed up'),
-    preferredLanguage: text('Language'),
+    signupSource: text('Where it signed up', { pii: 'word' }),
+    preferredLanguage: text('Language', { pii: 'word' }),
     stripeCustomerId: text('Id of its customer account', { pii: 'staff' }),
     predefinedTags: names('Tags that it offers'),
     convoTags: names('Tags of its conversations'),
     cannedResponses: any('Answers that are kept ready, as sent', { pii: 'content' }),
     notificationsSettings: group('Notifications', {
-      notifyThrough: text('Way, e.g. email'),
-      notifyIf: text('Occasion, e.g. all'),
+      notifyThrough: text('Way, e.g. email', { pii: 'word' }),
+      notifyIf: text('Occasion, e.g. all', { pii: 'word' }),
       emailNotifyOnNewLead: boolean('An email for each new lead'),
     }),
     handoff: group('Handoffs', { maxAssignees: count('Most assignees of a conversation') }),
@@ -121,7 +122,7 @@ const team: RecordType = {
     orgId: text('Organization that it belongs to', { column: 'organization_id' }),
     key: text('Key of the team, as handoffs name it', { column: 'team_key' }),
     label: text('Name'),
-    description: text('Description'),
+    description: text('Description', { pii: 'content' }),
     memberIds: texts('Members of the team', 'team_members', 'user_id', { pii: 'staff' }),
     ts: time('When it was created'),
     lastModified: time('Last change'),

@@ -1,6 +1,7 @@
 // All checks: those in `sql/checks`, those derived from the catalog and the marts, and the user's own files.
 import { isNumbered, type Layout, layoutOf, quoteText } from '../../catalog/layout.ts'
 import { RECORD_TYPES } from '../../catalog/records.ts'
+import { isPersonal } from '../../catalog/shape.ts'
 import { diskErrorText } from '../../core/disk.ts'
 import { marts } from '../marts/declarations.ts'
 import { ownSqlFiles, sqlFiles } from '../sql-files.ts'
@@ -69,7 +70,7 @@ const childrenHaveRecords = (layout: Layout): Check => {
 /** Returns checks that the key columns of a mart identify a row. */
 const martChecks = (): Check[] =>
   marts().map(({ name, grain, columns }) => {
-    const isPersonal = (key: string): boolean => columns.find(column => column.name === key)!.pii !== 'none'
+    const isKept = (key: string): boolean => !isPersonal(columns.find(column => column.name === key)!.pii)
     return {
       name: `${name}_unique`,
       about: `No two rows of marts.${name} have the same key.`,
@@ -77,7 +78,7 @@ const martChecks = (): Check[] =>
       blocks: true,
       table: `marts.${name}`,
       // The values of these columns are stored as examples.
-      key: grain.filter(key => !isPersonal(key)),
+      key: grain.filter(isKept),
       sql: `SELECT ${grain.join(', ')}, count(*) AS rows FROM marts.${name} GROUP BY ALL HAVING count(*) > 1`,
       rowsOf: [`marts.${name}`],
       isOwn: false,

@@ -117,8 +117,7 @@ export interface Comments {
 export async function commentsOf(name: string): Promise<Comments | null> {
   const described = (await describedTables()).find(table => table.name === name)
   if (!described) return null
-  const text = ({ about, pii }: DescribedColumn): string =>
-    pii === 'none' ? about : `${about} (personal data: ${pii})`
+  const text = ({ about, pii }: DescribedColumn): string => (pii === 'none' ? about : `${about} (class ${pii})`)
   return {
     table: described.about,
     columns: Object.fromEntries(described.columns.map(column => [column.name, text(column)])),

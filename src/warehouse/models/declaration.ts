@@ -36,7 +36,9 @@ export interface Model {
 /** Matches names that PostgreSQL accepts without quotes. */
 const NAME = /^[a-z][a-z0-9_]{0,49}$/
 
-const PII: readonly string[] = ['none', 'identity', 'content', 'device', 'staff'] satisfies PiiClass[]
+const PII: readonly string[] = [
+  ...(['none', 'identity', 'content', 'device', 'staff', 'label', 'word', 'code'] satisfies PiiClass[]),
+]
 
 interface Header extends Pick<Model, 'about' | 'key' | 'shared'> {
   columns: DeclaredColumn[]

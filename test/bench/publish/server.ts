@@ -10,7 +10,7 @@ import { isInstalled } from '../../bi/installed.ts'
 import { clientOf, postgresServer, SERVER } from '../../bi/postgres-server.ts'
 
 /** The policy that publishes the most columns. */
-export const KEEP = { identity: 'keep', staff: 'keep', device: 'keep', content: 'keep' } as const
+export const KEEP = { identity: 'keep', staff: 'keep', device: 'keep', content: 'keep', label: 'keep' } as const
 
 export interface BenchServer {
   /** The folder with DuckDB's extension. */

@@ -8,7 +8,7 @@ import { temporaryWarehouse } from '../temporary-warehouse.ts'
 
 const page = (name: string) => readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8')
 
-const PII = ['none', 'identity', 'content', 'device', 'staff']
+const PII = ['none', 'identity', 'content', 'device', 'staff', 'label', 'word', 'code']
 
 describe('the data dictionary', () => {
   const app = temporaryWarehouse()
@@ -49,10 +49,10 @@ describe('the data dictionary', () => {
     const comments = await commentsOf('conversation_observations')
     expect(comments!.table).toMatch(/^One row for each sighting of a conversation/)
     expect(comments!.columns).toMatchObject({
-      state: 'State',
-      chat_assigned_to: 'Person to whom the chat was assigned (personal data: staff)',
+      state: 'State (class word)',
+      chat_assigned_to: 'Person to whom the chat was assigned (class staff)',
     })
-    expect((await commentsOf('conversations'))!.columns.user_email).toContain('(personal data: identity)')
+    expect((await commentsOf('conversations'))!.columns.user_email).toContain('(class identity)')
     expect(await commentsOf('nothing')).toBeNull()
   })
 })

@@ -44,7 +44,7 @@ const valuesAt = (version: number): Record<string, unknown> => ({
   state: `state ${version}`,
   tags: [`tag ${version}`],
   unheard: { of: version },
-  userPlatform: `platform ${version}`,
+  userPlatform: `platform-${version}`,
 })
 
 const nameOf = (id: number): string => `c${id}`

@@ -30,7 +30,7 @@ const load = async (...ids: string[]) => {
     ID,
     ts: SENT_AT_MS - DAY,
     lastModified: SENT_AT_MS + minutes,
-    userPlatform: `channel ${minutes}`,
+    userPlatform: `channel-${minutes}`,
   }))
   await workspace.load(await landConversations(workspace.landing, { records, sentAtMs }))
   await refreshMarts(app.warehouse.writer)
@@ -143,10 +143,10 @@ describe('models', () => {
     await write('a_counted', ...COUNTED)
     await write('by_conversation', ...CHANNELS)
     expect(await outcomes()).toEqual({ by_conversation: 'built', a_counted: 'built' })
-    const conversation = { workspace_id: workspace.id, channel: 'channel 1', n: '1' }
+    const conversation = { workspace_id: workspace.id, channel: 'channel-1', n: '1' }
     expect(await rows('by_conversation')).toEqual(['a', 'b'].map(id => ({ ...conversation, conversation_id: id })))
     expect(await rows('a_counted')).toEqual([
-      { channel: 'channel 1', conversations: '2', nested: '{"a":1}', amount: 1.5 },
+      { channel: 'channel-1', conversations: '2', nested: '{"a":1}', amount: 1.5 },
     ])
     const models = await builtModels(app.warehouse.writer)
     expect(models.map(({ columns }) => columns.map(({ name, sqlType, pii }) => [name, sqlType, pii]))).toEqual([
@@ -180,11 +180,11 @@ describe('models', () => {
     await load('b', 'c')
     expect(await outcomes()).toEqual({ by_conversation: 'built', a_counted: 'built' })
     expect(await rows('a_counted')).toMatchObject([
-      { channel: 'channel 1', conversations: '1' },
-      { channel: 'channel 2', conversations: '2' },
+      { channel: 'channel-1', conversations: '1' },
+      { channel: 'channel-2', conversations: '2' },
     ])
     expect(await logged('models.by_conversation', seq)).toEqual(['b', 'c'].map(id => [workspace.id, id]))
-    expect(await logged('models.a_counted', seq)).toEqual([['channel 1'], ['channel 2']])
+    expect(await logged('models.a_counted', seq)).toEqual([['channel-1'], ['channel-2']])
     const [{ epoch }] = (await writer.rows('SELECT epoch FROM _change_log')) as [{ epoch: string }]
     const changes = await changesSince(writer, { name: 'copy', watermark: { epoch, seq } })
     expect(changes.kind === 'changes' && changes.tables.map(({ published }) => published.table)).toContain(
