@@ -6,7 +6,7 @@ import { pageSessions } from '../src/core/governor/page-size.ts'
 import { sessionsFor } from '../src/core/governor/session-budget.ts'
 import { sessionsLeft } from '../src/core/quota/quota.ts'
 import type { Reserve } from '../src/core/run-record.ts'
-import { counted } from '../src/core/words.ts'
+import { agreeing, counted } from '../src/core/words.ts'
 import type { Run } from './run.ts'
 import type { Finished, SyncReport } from './steps.ts'
 
@@ -77,6 +77,7 @@ export function addFinished(
     gaps,
   }: Finished,
 ): void {
+  const add = (warning: string): void => warn(report, warning)
   if (gaps) report.gaps = gaps
   if (active) report.active = active
   if (unusable) report.unusable = unusable
@@ -85,32 +86,25 @@ export function addFinished(
   if (report.outcome === 'done') report.windowsLeft = Math.max(report.windowsLeft, windowsUnfinished)
   if (quarantined) {
     report.quarantined = quarantined
-    warn(
-      report,
-      `${counted(quarantined, 'record')} could not be loaded and ${quarantined === 1 ? 'is' : 'are'} quarantined: \`convohouse quarantine list\` shows which, and why`,
+    add(
+      `${counted(quarantined, 'record')} could not be loaded and ${agreeing(quarantined, 'is', 'are')} quarantined: \`convohouse quarantine list\` shows which, and why`,
     )
   }
   if (unnamed)
-    warn(
-      report,
+    add(
       `some other resources (organizations, teams, tools, …) could not be requested: ${unnamed.code}: ${unnamed.what}`,
     )
-  if (upkeep) warn(report, `upkeep of the data folder failed and is tried again: ${upkeep.code}: ${upkeep.what}`)
+  if (upkeep) add(`upkeep of the data folder failed and is tried again: ${upkeep.code}: ${upkeep.what}`)
   for (const { name, outcome } of checks)
-    warn(
-      report,
-      `the check ${name} ${outcome === 'failed' ? 'fails' : 'cannot run'}: \`convohouse check ${name}\` shows why`,
-    )
+    add(`the check ${name} ${outcome === 'failed' ? 'fails' : 'cannot run'}: \`convohouse check ${name}\` shows why`)
   if (models.length > 0)
-    warn(
-      report,
-      `${models.length === 1 ? 'the model' : 'the models'} ${models.join(', ')} could not be built: \`convohouse status\` shows why`,
+    add(
+      `${agreeing(models.length, 'the model', 'the models')} ${models.join(', ')} could not be built: \`convohouse status\` shows why`,
     )
   if (refused) {
     report.webhooksRefused = refused
-    warn(
-      report,
-      `${counted(refused, 'webhook event')} ${refused === 1 ? 'was' : 'were'} refused since the previous sync, and the vendor will not send ${refused === 1 ? 'it' : 'them'} again: \`convohouse status\` shows why`,
+    add(
+      `${counted(refused, 'webhook event')} ${agreeing(refused, 'was', 'were')} refused since the previous sync, and the vendor will not send ${agreeing(refused, 'it', 'them')} again: \`convohouse status\` shows why`,
     )
   }
 }

@@ -150,11 +150,7 @@ const ending = (home: string): string[] => [
   `The warehouse is kept in ${home}. To query it:`,
   `  CONVOHOUSE_HOME=${home} convohouse query "${NEXT_QUESTION}"`,
   `  CONVOHOUSE_HOME=${home} convohouse status`,
-  'To use your own account:',
-  '  convohouse init     writes a commented convohouse.yaml',
-  '  convohouse plan     shows what a sync would read; it costs no session',
-  '  convohouse sync',
-  '  convohouse publish  copies it for dashboards and notebooks, to the `targets` of that file',
+  'To use your own account: `convohouse init` writes a commented convohouse.yaml, then `convohouse plan` shows what a sync would read and cost.',
 ]
 
 async function play(demo: Demo, sandbox: Sandbox): Promise<void> {

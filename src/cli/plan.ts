@@ -30,7 +30,7 @@ import { lookUpIn, syncRequest } from './flags/sync-request.ts'
 import { nothingToRead } from './sync/progress-text.ts'
 import { type GridOptions, grid, gridOnStdout } from './terminal/columns.ts'
 import { economyTexts, gapLines, quotaNotes } from './terminal/notes.ts'
-import { print, printJson } from './terminal/print.ts'
+import { linesIf, print, printJson } from './terminal/print.ts'
 import { stopOnSignals } from './terminal/signals.ts'
 
 export const define = (command: Command): Command =>
@@ -51,7 +51,7 @@ While a sync, \`up\` or a worker runs, that process plans, by the configuration 
     })
 
 const COLUMNS = [
-  { name: 'agent' },
+  { name: 'agent', isWhole: true },
   { name: 'title' },
   { name: 'kind' },
   { name: 'from (UTC)' },
@@ -96,24 +96,19 @@ function budgetLines({ rateLimit, quota, reserveForNewSessions }: Budget): strin
 }
 
 /** States the assumed length of a billing period, since the vendor does not report when a period ends. */
-const periodLine = ({ governor }: Prepared): string[] =>
-  governor.quota.known
-    ? [`The vendor does not report the length of a billing period; ${PERIOD_DAYS} days are assumed.`]
-    : []
+const PERIOD_LINE = `The vendor does not report the length of a billing period; ${PERIOD_DAYS} days are assumed.`
 
-const resourceLine = (resourceRequests: number): string[] =>
-  resourceRequests === 0
-    ? []
-    : [`Other resources: ${counted(resourceRequests, 'request')} at least at the end of the sync; not metered.`]
+const resourceLine = (requests: number): string =>
+  `Other resources: ${counted(requests, 'request')} at least at the end of the sync; not metered.`
 
 /** Returns the plan's totals, duration and budget, without the list of windows. */
 export function planSummary({ prepared, nowMs, resourceRequests }: PlanFacts): string[] {
   const { plan, governor, warnings = [], gaps } = prepared
   return [
     ...(plan.windows.length === 0 ? [`${nothingToRead(plan).replace('n', 'N')}.`] : priceLines(prepared, nowMs)),
-    ...resourceLine(resourceRequests),
+    ...linesIf(resourceRequests > 0, resourceLine(resourceRequests)),
     ...budgetLines(budgetOf(governor, nowMs)),
-    ...periodLine(prepared),
+    ...linesIf(governor.quota.known, PERIOD_LINE),
     ...economyTexts(plan).map(text => `${text.replace(/^r/, 'R')}.`),
     ...warnings.map(warning => `Warning: ${warning}`),
     ...gapLines(gaps),

@@ -122,6 +122,9 @@ async function readSql(argument: string | undefined, file: string | undefined): 
   return text(process.stdin)
 }
 
+/** Results may contain personal data. */
+const OWN_FILE = process.platform === 'win32' ? '' : ', which only you can read (mode 0600)'
+
 const TRUNCATED = 'There are more rows than --max-rows.'
 
 async function writeRows({
@@ -144,7 +147,7 @@ async function writeRows({
     return
   }
   const { rows, truncated } = await writeToFile(result, format, path)
-  log(`${counted(rows, 'row')} in ${output}`, ...(truncated ? [TRUNCATED] : []))
+  log(`${counted(rows, 'row')} in ${output}${OWN_FILE}`, ...(truncated ? [TRUNCATED] : []))
 }
 
 async function writeParquet(
@@ -156,7 +159,7 @@ async function writeParquet(
     throw invalidFlag('--max-rows cannot be used with parquet.', 'Write LIMIT in the SQL instead.')
   if (output !== undefined) {
     const written = await queryWarehouseToParquet(access, { ...query, file: await resolveOutput(output) })
-    log(`${counted(written.rows, 'row')}, ${bytes(written.bytes)} in ${output}`)
+    log(`${counted(written.rows, 'row')}, ${bytes(written.bytes)} in ${output}${OWN_FILE}`)
     return
   }
   // Parquet is not a stream: its index comes last, so the file is complete before its first byte is printed.

@@ -10,7 +10,7 @@ import { replay } from '../run/replay.ts'
 import { warehouseFile } from '../warehouse/open.ts'
 import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
-import { log, print, printJsonLine } from './terminal/print.ts'
+import { linesIf, log, print, printJsonLine } from './terminal/print.ts'
 import { stopOnSignals } from './terminal/signals.ts'
 
 export const define = (command: Command): Command =>
@@ -59,35 +59,34 @@ function progressReporter(json: boolean): (progress: ReplayProgress) => void {
 
 const summary = (report: ReplayReport, tookMs: number): string[] => [
   `Rebuilt the warehouse from ${counted(report.files, 'page')} in ${formatDuration(tookMs)}, without a request.`,
-  `  ${counted(report.records, 'record')}, ${counted(report.coerced, 'page')} coerced to declared types, ${counted(report.quarantined, 'record')} quarantined`,
+  `  ${counted(report.records, 'record')} loaded, ${count(report.quarantined)} quarantined`,
   ...(report.movedTo === null ? [] : [`  The warehouse of another layout is now ${report.movedTo}.`]),
 ]
 
 const keptLines = ({ keptEvents }: ReplayReport): string[] =>
-  keptEvents === 0
-    ? []
-    : [
-        `${counted(keptEvents, 'webhook event')} kept from the old warehouse, without payloads: the spool's files have expired, or are missing or damaged.`,
-      ]
+  linesIf(
+    keptEvents > 0,
+    `${counted(keptEvents, 'webhook event')} kept from the old warehouse, without payloads: the spool's files have expired, or are missing or damaged.`,
+  )
+
+const RESTORE = '  → Restore the warehouse from a backup, then run `convohouse replay` again.'
 
 /** Describes what retention has removed, and where the rows are. */
-const expiredLines = ({ expired }: ReplayReport, hadWarehouse: boolean): string[] =>
-  expired === 0
-    ? []
-    : hadWarehouse
-      ? [`  ${counted(expired, 'page')} had expired; the rows that only they supplied were kept.`]
-      : [
-          `warning: ${counted(expired, 'page')} had expired, and there was no warehouse with their rows: those rows are missing from the tables.`,
-          '  → Restore the warehouse from a backup, then run `convohouse replay` again. Otherwise a sync may export those months again, and the vendor bills their sessions.',
-        ]
-
-const expiredEventLines = ({ expiredArchives }: ReplayReport): string[] =>
-  expiredArchives === 0
-    ? []
-    : [
-        `warning: ${counted(expiredArchives, 'archive file')} of webhook events had expired, and there was no warehouse with the rows of their events: those rows are missing from the tables.`,
-        '  → Restore the warehouse from a backup, then run `convohouse replay` again.',
-      ]
+function expiredLines({ expired, expiredArchives }: ReplayReport, hadWarehouse: boolean): string[] {
+  const lost = (what: string, rows: string) =>
+    `warning: ${what} had expired, and there was no warehouse with ${rows}: those rows are missing from the tables.`
+  const pages = counted(expired, 'page')
+  const archives = `${counted(expiredArchives, 'archive file')} of webhook events`
+  return [
+    ...linesIf(expired > 0 && hadWarehouse, `  ${pages} had expired; the rows that only they supplied were kept.`),
+    ...linesIf(
+      expired > 0 && !hadWarehouse,
+      lost(pages, 'their rows'),
+      `${RESTORE} Otherwise a sync may export those months again, and the vendor bills their sessions.`,
+    ),
+    ...linesIf(expiredArchives > 0, lost(archives, 'the rows of their events'), RESTORE),
+  ]
+}
 
 /** Returns warnings about damaged spool files and their events. */
 const damagedLines = ({ damaged }: ReplayReport, hadWarehouse: boolean): string[] =>
@@ -121,8 +120,7 @@ async function runReplay(flags: ReplayFlags): Promise<void> {
     if (flags.json) printJsonLine({ kind: 'report', ...report, durationMs: tookMs })
     else print(...summary(report, tookMs))
     const wasRead = hadWarehouse && report.movedTo === null
-    log(...keptLines(report), ...expiredLines(report, wasRead), ...expiredEventLines(report))
-    log(...damagedLines(report, wasRead))
+    log(...keptLines(report), ...expiredLines(report, wasRead), ...damagedLines(report, wasRead))
   } catch (error) {
     throw stop.stopping.aborted ? stopped(error) : error
   } finally {

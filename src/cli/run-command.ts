@@ -41,12 +41,10 @@ const protectSqlComment = (argument: string): string => (COMMENT_FIRST.test(argu
 
 /** Returns the arguments without `--help` after an unknown command, which commander then rejects with a suggestion. */
 function withoutVainHelp(program: Command, args: readonly string[]): readonly string[] {
-  const [first, second] = args
-  const command = program.commands.find(one => one.name() === first)
-  const [above, word] = command ? [command, second] : [program, first]
-  if (!word || word.startsWith('-') || above.commands.length === 0) return args
-  if (above.commands.some(one => one.name() === word)) return args
-  return args.filter(argument => !['-h', '--help'].includes(argument))
+  const command = program.commands.find(one => one.name() === args[0])
+  const { commands, word = '-' } = command ? { ...command, word: args[1] } : { ...program, word: args[0] }
+  const isUnknown = commands.length > 0 && !word.startsWith('-') && commands.every(one => one.name() !== word)
+  return isUnknown ? args.filter(argument => !['-h', '--help'].includes(argument)) : args
 }
 
 /** Runs a command line, prints its error, and sets `process.exitCode`. */

@@ -7,7 +7,7 @@ import { MAX_CONVERSATIONS, SANDBOX_DEFAULTS, type SandboxOptions } from '../san
 import { issueTexts, type Rate, type RateTable, ratesSchema } from '../sandbox/rates.ts'
 import { DEFAULT_WEBHOOK_SECRET } from '../sandbox/webhooks.ts'
 import { duration, filled, invalidFlag, number, whole } from './flags/values.ts'
-import { print, printJson } from './terminal/print.ts'
+import { linesIf, print, printJson } from './terminal/print.ts'
 import { stopOnSignals, untilStopping } from './terminal/signals.ts'
 
 export const define = (command: Command): Command =>
@@ -149,15 +149,14 @@ async function runSandbox(flags: SandboxFlags): Promise<void> {
       '  export CONVOHOUSE_HOME=./sandbox-data',
       '  convohouse sync',
       '',
-      ...(flags.webhooks === undefined
-        ? []
-        : [
-            `Webhook events are posted to ${flags.webhooks}. To receive them there:`,
-            '',
-            `  export CONVOHOUSE_WEBHOOK_SECRET=${quoted(flags.webhookSecret ?? DEFAULT_WEBHOOK_SECRET)}`,
-            '  convohouse receive',
-            '',
-          ]),
+      ...linesIf(
+        flags.webhooks !== undefined,
+        `Webhook events are posted to ${flags.webhooks}. To receive them there:`,
+        '',
+        `  export CONVOHOUSE_WEBHOOK_SECRET=${quoted(flags.webhookSecret ?? DEFAULT_WEBHOOK_SECRET)}`,
+        '  convohouse receive',
+        '',
+      ),
       'Press Ctrl-C to stop.',
     )
   }

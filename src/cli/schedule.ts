@@ -151,13 +151,8 @@ export async function runList(flags: ScheduleFlags): Promise<void> {
   await eachChosen(flags, async ({ client, workspace }) => void all.push(await statusOf(client, workspace.id)))
   if (flags.json) return all.forEach(printJson)
   const nowMs = Date.now()
-  print(
-    ...grid(
-      COLUMNS,
-      all.map(status => row(status, nowMs)),
-      gridOnStdout(),
-    ),
-  )
+  const rows = all.map(status => row(status, nowMs))
+  print(...grid(COLUMNS, rows, gridOnStdout()))
 }
 
 /** Warns if no worker polls the queue, so that the run waits on the server. */

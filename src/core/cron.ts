@@ -15,10 +15,7 @@ const valuesOf = (field: string, [first, last]: [number, number], names: readonl
     return length > 0 ? Array.from({ length }, (_, at) => low + at * Number(step || 1)) : []
   })
 
-/** Days that are searched; a rarer schedule has no times. */
-const SEARCHED_DAYS = 400
-
-/** Returns at least the last `count` times up to `nowMs`, newest first; fewer if there are none, or the expression cannot be read. */
+/** Returns at least the last `count` times up to `nowMs`, newest first; fewer if there are none within 400 days, or it cannot be read. */
 export function lastTimes(cron: string, nowMs: number, count: number): number[] {
   const [minute = '', hour = '', date = '', month = '', weekday = ''] = cron.trim().toLowerCase().split(/\s+/)
   const minutes = valuesOf(minute, [0, 59])
@@ -27,7 +24,7 @@ export function lastTimes(cron: string, nowMs: number, count: number): number[] 
   const months = valuesOf(month, [1, 12], MONTHS)
   const weekdays = valuesOf(weekday, [0, 7], DAYS).map(day => day % 7)
   const found: number[] = []
-  for (let ago = 0; ago < SEARCHED_DAYS && found.length < count; ago++) {
+  for (let ago = 0; ago < 400 && found.length < count; ago++) {
     const day = new Date((Math.floor(nowMs / DAY) - ago) * DAY)
     if (!weekdays.includes(day.getUTCDay()) || !dates.includes(day.getUTCDate())) continue
     if (!months.includes(day.getUTCMonth() + 1)) continue

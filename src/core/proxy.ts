@@ -34,7 +34,7 @@ export function proxyFor(origin: string, env: Environment): HttpProxy | null {
   if (proxy !== null && credentials !== undefined && /^https?:$/.test(proxy.protocol))
     return { origin: proxy.origin, variable: name, credentials }
   throw new ConvohouseError('CONFIG_INVALID', {
-    what: `The variable ${name} does not contain the address of an HTTP proxy`,
+    what: `The variable ${name} does not contain the address of an HTTP proxy.`,
     hint: "Set it to an address such as http://user:password@proxy.example.com:3128 (special characters of the password as %XX), or list the vendor's host in NO_PROXY.",
   })
 }

@@ -35,7 +35,7 @@ const OUTCOME_TEXTS: Partial<Record<string, string>> = {
   'hour-spent': 'stopped at the hourly rate limit',
   'period-spent': 'stopped, the quota is used up',
   'limit-reached': 'stopped at the given limit',
-  preempted: 'stopped for now, to fetch new conversations',
+  preempted: 'stopped for now, the next round continues',
   interrupted: 'stopped on request',
   declined: 'declined, nothing was exported',
 }

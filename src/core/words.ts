@@ -5,9 +5,12 @@ import { DAY, formatDuration, HOUR, momentText } from './time.ts'
 /** Returns text such as `12,345`. */
 export const count = (value: number): string => Math.round(value).toLocaleString('en-US')
 
+/** Returns the words that agree with a count: `is` or `are`, `it` or `them`. */
+export const agreeing = (value: number, one: string, many: string): string => (Math.round(value) === 1 ? one : many)
+
 /** Returns a count with its noun: `1 page`, `12 pages`. */
 export const counted = (value: number, one: string, many = `${one}s`): string =>
-  `${count(value)} ${Math.round(value) === 1 ? one : many}`
+  `${count(value)} ${agreeing(value, one, many)}`
 
 /** Returns `1,200 to 1,900`, or one number if both ends are the same. */
 export const range = rangeText

@@ -73,7 +73,7 @@ export async function encodePage(head: PageHead, body: Uint8Array): Promise<Uint
 
 export const corrupt = (file: string, cause?: unknown): ConvohouseError =>
   new ConvohouseError('LANDING_CORRUPT', {
-    what: `The landed file ${file} cannot be read: it is cut off or was changed.`,
+    what: `The landed file ${file} is damaged: it is cut off, was changed or cannot be read.`,
     hint: 'Restore it from a backup, or delete it and sync again: only the pages in it are then exported again, and billed.',
     cause,
     facts: { file },

@@ -17,7 +17,7 @@ export type TargetDatabase = Pick<Writer, 'run' | 'rows'>
 
 export async function openTargetDatabase(
   settings: Omit<TargetSettings, 'target' | 'extensions'>,
-): Promise<TargetDatabase> {
+): Promise<TargetDatabase & { close(): void }> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: settings.memoryLimit,
     threads: String(settings.threads),
@@ -30,7 +30,7 @@ export async function openTargetDatabase(
   })
   const connection = await instance.connect()
   await connection.run(`SET TimeZone = 'UTC'`)
-  return statementsOn(connection)
+  return { ...statementsOn(connection), close: () => instance.closeSync() }
 }
 
 /** Runs `work` in one transaction, which is REPEATABLE READ in PostgreSQL. */

@@ -28,7 +28,7 @@ function allowedAge(schedule: Schedule | null, usualMs: number | null, nowMs: nu
 
 /** Facts about a workspace that was ever synced, by their names in sql/reports/freshness.sql; ms since the epoch. */
 type SyncTimes = { workspaceId: string } & Record<
-  'firstMs' | 'successMs' | 'usualMs' | 'newestMs' | 'eventMs',
+  `${'first' | 'success' | 'usual' | 'newest' | 'event'}Ms`,
   number | null
 >
 
@@ -73,8 +73,8 @@ export async function staleOf(workspace: WorkspaceConfig, question: Question): P
     found.push({ what: `webhook events have waited for ${since(sinceMs)} to be applied`, hint: NOT_APPLIED })
   // A quiet workspace sends nothing: events are missing if conversations came since, or no sync shows whether any did.
   const isExpected = workspace.readWebhookSecrets !== null && (isLate || (newestMs ?? 0) > (eventMs ?? 0))
-  const eventsMs = maxAgeMs ?? Math.max(DAY, allowedMs)
-  if (eventMs !== null && sinceMs === null && isExpected && nowMs - eventMs > eventsMs)
+  const isOld = eventMs !== null && nowMs - eventMs > (maxAgeMs ?? Math.max(DAY, allowedMs))
+  if (isOld && isExpected && sinceMs === null)
     found.push({ what: `no webhook event has come for ${since(eventMs)}`, hint: NOT_RECEIVED })
   return found
 }

@@ -31,8 +31,8 @@ export type CountName = keyof typeof COUNTS
 export const COUNT_NAMES = Object.keys(COUNTS) as CountName[]
 export type Counts = Record<CountName, number>
 
-/** `key`: an agent, a day or a month; null for conversations without `ts`. */
-export type ReconciliationRow = Counts & { key: string | null }
+/** `key`: an agent, a day or a month; null for conversations without `ts`. `title`: that of the agent. */
+export type ReconciliationRow = Counts & { key: string | null; title: string | null }
 
 const KEYS: Record<By, string> = { agent: 'l.agent_id', day: 'l.day::VARCHAR', month: "strftime(l.day, '%Y-%m')" }
 
@@ -75,7 +75,8 @@ export function reconciliationSql(scope: Scope, by: By): string {
 
 /** Returns the rows of one workspace. */
 const reconciliationRows = (rows: Rows, scope: Scope, by: By): Promise<ReconciliationRow[]> =>
-  rows<ReconciliationRow>(`SELECT ${KEYS[by]} AS key, ${sums(COUNTS)} ${FROM}
+  rows<ReconciliationRow>(`SELECT ${KEYS[by]} AS key, ${by === 'agent' ? 'any_value(a.title)' : 'NULL'} AS title, ${sums(COUNTS)} ${FROM}
+    LEFT JOIN agents a ON a.workspace_id = l.workspace_id AND a.agent_id = l.agent_id
     WHERE ${conditions(scope)} GROUP BY ${KEYS[by]} ORDER BY ${orderOf(by)}`)
 
 const totalsOf = (rows: readonly ReconciliationRow[]): Counts =>

@@ -46,7 +46,10 @@ export interface WorkspaceStatus extends RunsStatus {
 }
 
 interface LandingStatus {
+  /** Pages of all streams. */
   pages: number
+  /** Those that syncs count in their reports. */
+  conversationPages: number
   notLoaded: number
   bytes: number
 }
@@ -119,6 +122,7 @@ export async function landingStatus(landing: Landing, workspaceId: string, rows:
   const pages = await landing.list()
   return {
     pages: pages.length,
+    conversationPages: pages.filter(({ address }) => address.split('/')[1] === 'conversations').length,
     notLoaded: pages.filter(({ address }) => !loaded.has(address)).length,
     bytes: await landing.storedBytes(),
   }

@@ -215,6 +215,17 @@ describeWithPostgres("what is not convohouse's", () => {
     )
   })
 
+  it('says what to do about marts whose schema beside them somebody dropped', async () => {
+    const target = newTarget()
+    await publish(target)
+    await scene.admin.execute(`DROP SCHEMA ${target.schema} CASCADE`)
+    const { message, hint } = await failureOf(publish(target))
+    expect(message).toMatch(/_marts\.\w+ is there, but the list of published tables in the schema \w+ is gone\.$/)
+    const statement = /`(DROP SCHEMA .* CASCADE)`/.exec(hint!)![1]!
+    await scene.admin.execute(statement)
+    expect(await publish(target)).toMatchObject({ kind: 'refill' })
+  })
+
   it('may be a table that somebody dropped: it is created and the target written from empty', async () => {
     const target = newTarget()
     await publish(target)

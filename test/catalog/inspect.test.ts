@@ -103,10 +103,10 @@ describe('an inspection', () => {
       { ID: 'c', resolvedAt: 0, csat: { submittedAt: '0' } },
       { ID: 'd', resolvedAt: 0, messagesNum: 0 },
     )
-    const zero = { issue: 'time is zero', declared: 'time' }
+    const zero = { issue: 'zero instead of a time', declared: 'time', seen: 'zero' }
     const unread = [
-      { path: 'resolvedAt', ...zero, seen: 'number', count: 2 },
-      { path: 'csat.submittedAt', ...zero, seen: 'string', count: 1 },
+      { path: 'resolvedAt', ...zero, count: 2 },
+      { path: 'csat.submittedAt', ...zero, count: 1 },
     ]
     expect(notes).toEqual({ ...NOTHING, unread })
     expect(needsCoercion(notes)).toBe(false)

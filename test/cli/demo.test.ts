@@ -42,7 +42,7 @@ it('the demo of the installed package shows the main use without an account, and
   expect(Number(exported)).toBeGreaterThan(50)
   expect(Number(exported)).toBeLessThan(300)
   expect(stdout).toContain(`CONVOHOUSE_HOME=${home}`)
-  expect(stdout).toContain('  npx convohouse publish')
+  expect(stdout).toContain('then `npx convohouse plan` shows')
   const env = { CONVOHOUSE_HOME: home }
   expect(await countConversations(env)).toBeGreaterThan(1_800)
   const satisfaction = DEMO_QUERIES.find(({ title }) => title.startsWith('Satisfaction'))!

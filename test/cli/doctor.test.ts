@@ -243,7 +243,7 @@ describe('doctor on access to the vendor', () => {
       ['short', 'fail', 'CONFIG_INVALID', expect.stringContaining('fewer than 8 characters')],
       ['good', 'ok', null, '2 secrets, each set and long enough'],
       ['good', 'warn', null, expect.stringMatching(/events have not been applied for 2 min.*\(ENOSPC\)/)],
-      ['same', 'ok', null, '1 secret, each set and long enough'],
+      ['same', 'ok', null, '1 secret, set and long enough'],
       ['no-longer', 'warn', null, expect.stringContaining('no secret is configured now')],
       [null, 'fail', 'CONFIG_INVALID', expect.stringContaining('two workspaces have the same webhook secret')],
     ])

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Ledger } from '../../src/cli/ledger/ledger.ts'
+import { grid } from '../../src/cli/terminal/columns.ts'
 import type { Plan } from '../../src/core/planning/planner.ts'
 import { DAY } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
@@ -33,6 +34,12 @@ const synced = syncedOnce({ conversations: 300, startMs: Date.now() - 10 * 60_00
   clock.advance(10 * 60_000),
 )
 
+it('ids are never cut, however narrow the terminal', () => {
+  const rows = [['agent_0123456789abcdef01', 'A title that is much longer than the terminal is wide', '7']]
+  const columns = [{ name: 'agent', isWhole: true }, { name: 'title' }, { name: 'n', right: true }]
+  expect(grid(columns, rows, { width: 44 })[1]).toBe('agent_0123456789abcdef01  A title that i…  7')
+})
+
 describe('convohouse ledger', () => {
   it('counts by agent what the generator made, and names every difference with a hint', async () => {
     const { env, sandbox } = await synced()
@@ -62,6 +69,11 @@ describe('convohouse ledger', () => {
       /\n {2}\d+ conversations were scanned and not returned, since no person had written in them/,
     )
     expect(people.stdout).not.toMatch(/About [\d,]+ sessions/)
+    const [first] = (await ledger(env)).rows
+    const byAgent = await inProcess(['ledger'], { env })
+    expect(byAgent.stdout).toMatch(
+      new RegExp(`\nagent +title +scanned +returned +skipped +stored\n${first!.key} +${first!.title} `),
+    )
     const csv = await inProcess(['ledger', '--by', 'day', '--format', 'csv'], { env })
     expect(csv.stdout.split('\r\n')[0]).toBe(
       'workspace_id,day,scanned,returned,skipped,held,quarantined,incomplete,seen_in_events,known_stale,missing,not_exportable',

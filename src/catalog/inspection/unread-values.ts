@@ -8,7 +8,7 @@ import type { Lift, Scalar } from '../shape.ts'
 import { ANY_KEY, ELEMENT } from './unknown-fields.ts'
 
 /** Names of unreadable times in `_issues`. */
-const ZERO_TIME = 'time is zero'
+const ZERO_TIME = 'zero instead of a time'
 const UNREAD_TIME = 'no time that can be read'
 const OUTLYING_TIME = 'more than ten years old, or in the future'
 
@@ -78,7 +78,7 @@ function elementsOf(
 export function unreadValues(field: Scalar, value: unknown, path: string, atMs?: number): UnreadValue[] {
   if (field.type === 'time') {
     const issue = numericIssue(numberIn(value), atMs)
-    return issue === null ? [] : [{ path, issue, declared: 'time', seen: seenAs(value) }]
+    return issue === null ? [] : [{ path, issue, declared: 'time', seen: issue === ZERO_TIME ? 'zero' : seenAs(value) }]
   }
   if (field.isRating)
     return numberIn(value) < 0 ? [{ path, issue: NEGATIVE, declared: field.type, seen: seenAs(value) }] : []

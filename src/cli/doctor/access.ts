@@ -6,7 +6,7 @@ import { createVendorClient } from '../../client/client.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { RequestMade } from '../../core/governor/lease-entries.ts'
 import { DAY, formatDuration, SECOND } from '../../core/time.ts'
-import { ago, count, counted } from '../../core/words.ts'
+import { ago, agreeing, count, counted } from '../../core/words.ts'
 import { readWorkspaceSecrets } from '../../receiver/authenticate.ts'
 import { quotaStatus } from '../../reports/quota.ts'
 import { readDrainFailure } from '../../spool/drain-failure.ts'
@@ -93,9 +93,9 @@ export const exports = eachWorkspace(async (workspace, { stores, nowMs }) => {
     return warn(`refused the last request (${last.status}), ${when}`, hint)
   }
   const quota = await quotaStatus({ leaseLog, settings: workspace, nowMs })
-  if (quota === null) return ok(`answered ${when}, so the workspace had paid`)
+  if (quota === null) return ok(`answered the last request, ${when}`)
   const left = `${count(quota.sessionsLeft)} of ${counted(quota.includedSessions, 'session')} left in the billing period${quotaNotes(quota)}`
-  const found = `answered ${when}, so the workspace had paid; ${left}`
+  const found = `answered the last request, ${when}; ${left}`
   if (quota.sessionsLeft > 0) return ok(found)
   return warn(found, 'A sync exports nothing until the next billing period, unless --allow-overage-packs allows more.')
 })
@@ -107,7 +107,10 @@ const NO_SECRET =
 export const webhooks = eachWorkspace(async (workspace, { config: { home, source }, nowMs }) => {
   const secrets = await outcomesOf(() => {
     const [read] = readWorkspaceSecrets({ workspaces: [workspace], source })
-    if (read) return ok(`${counted(read.secrets.length, 'secret')}, each set and long enough`)
+    if (read)
+      return ok(
+        `${counted(read.secrets.length, 'secret')}, ${agreeing(read.secrets.length, '', 'each ')}set and long enough`,
+      )
     return hasSpool(home, workspace.id) ? warn('events were received, but no secret is configured now', NO_SECRET) : []
   })
   return [...secrets, ...(await draining(home, workspace.id, nowMs)), ...(await refusals(home, workspace.id, nowMs))]

@@ -7,7 +7,7 @@ import { STREAMS } from '../../catalog/resources/resources.ts'
 import type { Config } from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { ServiceLevel } from '../../core/response-rules.ts'
-import { ago, bytes, count, counted, sizeOf } from '../../core/words.ts'
+import { ago, agreeing, bytes, count, counted, sizeOf } from '../../core/words.ts'
 import { isThere, probeFolder } from '../../files/durable.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { openTargetDatabase } from '../../publish/target-database.ts'
@@ -110,32 +110,26 @@ interface Disk {
   landingBytes: number
 }
 
+const UNFIT_WARNINGS = {
+  network: warn(
+    'the data folder may be on a network file system',
+    'Move it to a local disk: network file systems may not guarantee locks and fsync.',
+  ),
+  memory: warn('the data folder is kept in memory', 'Move it to a disk: a restart of the machine deletes everything.'),
+}
+
 export function spaceOutcomes({ type, freeBytes, warehouseBytes, landingBytes }: Disk): Outcome[] {
   const found = `${bytes(freeBytes)} free; the warehouse takes ${bytes(warehouseBytes)}, the landing ${bytes(landingBytes)}`
   const unfit = process.platform === 'linux' ? UNFIT[type >>> 0] : undefined
-  const outcomes: Outcome[] = []
-  if (unfit === 'network')
-    outcomes.push(
-      warn(
-        'the data folder may be on a network file system',
-        'Move it to a local disk: network file systems may not guarantee locks and fsync.',
-      ),
-    )
-  if (unfit === 'memory')
-    outcomes.push(
-      warn('the data folder is kept in memory', 'Move it to a disk: a restart of the machine deletes everything.'),
-    )
+  const outcomes = unfit === undefined ? [] : [UNFIT_WARNINGS[unfit]]
   if (freeBytes < TOO_LITTLE_BYTES) {
     const hint = 'Free some space. Landed pages are kept, and the next sync continues.'
-    return [...outcomes, fail(new ConvohouseError('HOME_UNUSABLE', { what: `The disk is full: ${found}.`, hint }))]
+    return [...outcomes, fail(new ConvohouseError('HOME_UNUSABLE', { what: `Too little disk space: ${found}.`, hint }))]
   }
-  if (freeBytes < warehouseBytes)
-    return [
-      ...outcomes,
-      warn(found, 'Free more space before a replay, which builds a second warehouse beside the first.'),
-    ]
-  if (freeBytes < LITTLE_BYTES) return [...outcomes, warn(found, 'Free more space before the next long sync.')]
-  return [...outcomes, ok(found)]
+  const isEnough = freeBytes >= Math.max(warehouseBytes, LITTLE_BYTES)
+  const replay = 'a replay, which builds a second warehouse beside the first'
+  const hint = `Free more space before ${freeBytes < warehouseBytes ? replay : 'the next long sync'}.`
+  return [...outcomes, isEnough ? ok(found) : warn(found, hint)]
 }
 
 /** Number of newest pages read per stream: a crash or a full disk damages the files that were written last. */
@@ -148,7 +142,8 @@ export const landing = eachWorkspace(async ({ id }, { stores }) => {
   for (const { address } of newest) await pages.body(address)
   const all = streams.flat().length
   if (all === 0) return ok('no page has landed yet')
-  return ok(`${counted(all, 'page')}; the newest ${count(newest.length)} are readable`)
+  const read = newest.length === 1 ? 'the newest one is' : `the newest ${count(newest.length)} are`
+  return ok(`${counted(all, 'page')}; ${read} readable`)
 })
 
 export const warehouse: Check = async setup => {
@@ -174,7 +169,8 @@ export const warehouse: Check = async setup => {
 /** Asks a DuckDB without a file, since there may be no warehouse yet. */
 export const timeZones: Check = async ({ config, workspaces }) => {
   const spillFolder = join(tmpdir(), 'convohouse-doctor')
-  await expectTimeZones(await openTargetDatabase({ ...config, spillFolder }), workspaces)
+  const database = await openTargetDatabase({ ...config, spillFolder })
+  await expectTimeZones(database, workspaces).finally(database.close)
   return []
 }
 
@@ -217,7 +213,7 @@ export const quarantine: Check = async ({ rows }) => {
 export const loads = eachWorkspace(async ({ id }, { stores, rows, isHeld }) => {
   const { pages, notLoaded } = await landingStatus(stores.landing.workspace(id), id, rows)
   if (notLoaded === 0) return ok(`${counted(pages, 'landed page is', 'landed pages are')} in the tables`)
-  const found = `${count(notLoaded)} of ${counted(pages, 'landed page')} ${notLoaded === 1 ? 'is' : 'are'} not in the tables yet`
+  const found = `${count(notLoaded)} of ${counted(pages, 'landed page')} ${agreeing(notLoaded, 'is', 'are')} not in the tables yet`
   if (isHeld()) return ok(`${found}: the process that holds the warehouse is loading them`)
   const hint = 'The next sync loads them and reports those that it cannot load; `convohouse replay` reloads all.'
   return warn(found, hint)

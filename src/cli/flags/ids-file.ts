@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { groupedByAgent, type IdsByAgent } from '../../core/planning/id-windows.ts'
-import { counted } from '../../core/words.ts'
+import { agreeing, counted } from '../../core/words.ts'
 import { invalidFlag } from './values.ts'
 
 export interface NamedConversation {
@@ -107,7 +107,7 @@ function shownOf(named: readonly NamedConversation[]): string {
 
 const unknownIds = (unknown: readonly NamedConversation[], of: number): Error =>
   invalidFlag(
-    `--ids: ${unknown.length} of ${counted(of, 'id')} ${unknown.length === 1 ? 'is' : 'are'} not in the warehouse: ${shownOf(unknown)}.`,
+    `--ids: ${unknown.length} of ${counted(of, 'id')} ${agreeing(unknown.length, 'is', 'are')} not in the warehouse: ${shownOf(unknown)}.`,
     'Write these lines as agent,id, or give their agent with --agent.',
   )
 

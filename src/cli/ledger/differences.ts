@@ -2,7 +2,7 @@
 
 import type { WorkspaceConfig } from '../../config.ts'
 import { durationText } from '../../core/time.ts'
-import { count, counted, utc } from '../../core/words.ts'
+import { agreeing, count, counted, utc } from '../../core/words.ts'
 import type { Uncovered } from '../../reports/coverage.ts'
 import type { Difference, WorkspaceReconciliation } from '../../reports/reconciliation.ts'
 import { gapText } from '../terminal/notes.ts'
@@ -23,9 +23,6 @@ interface DifferenceContext extends Pick<WorkspaceReconciliation, 'coverage' | '
 type Described = DifferenceContext & Pick<Difference, 'sessions'>
 type Describe = (n: number, context: Described) => Pick<DescribedDifference, 'what' | 'hint'>
 
-/** Returns `is` or `are`, `was` or `were`. */
-const verb = (n: number, one: string, many: string): string => (n === 1 ? one : many)
-
 const EXPORT_INCOMPLETE =
   'convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT _complete AND _missing_since IS NULL AND _not_exportable_since IS NULL" --format csv | tail -n +2 | convohouse sync --ids -'
 
@@ -40,19 +37,19 @@ function rereadText({ settings, rereads: { count: ranges, sessions, firstMs } }:
 }
 
 const skipped: Describe = (n, context) => ({
-  what: `${counted(n, 'conversation')} ${verb(n, 'was', 'were')} scanned and not returned, since no person had written in ${verb(n, 'it', 'them')}: skipped, not billed.`,
+  what: `${counted(n, 'conversation')} ${agreeing(n, 'was', 'were')} scanned and not returned, since no person had written in ${agreeing(n, 'it', 'them')}: skipped, not billed.`,
   hint: rereadText(context),
 })
 
 const quarantined: Describe = n => ({
-  what: `${counted(n, 'record')} ${verb(n, 'was', 'were')} returned and could not be loaded; the landing keeps ${verb(n, 'it', 'them')}.`,
+  what: `${counted(n, 'record')} ${agreeing(n, 'was', 'were')} returned and could not be loaded; the landing keeps ${agreeing(n, 'it', 'them')}.`,
   hint: 'Nothing is read again. `convohouse quarantine list` says why; `convohouse quarantine retry` tries to load them, which bills nothing.',
 })
 
 const pricedText = (sessions: number | null): string => `which bills about ${counted(sessions ?? 0, 'session')}`
 
 const incomplete: Describe = (n, { settings, sessions }) => ({
-  what: `${counted(n, 'row is', 'rows are')} incomplete: only events have reported ${verb(n, 'it', 'them')}.`,
+  what: `${counted(n, 'row is', 'rows are')} incomplete: only events have reported ${agreeing(n, 'it', 'them')}.`,
   hint: `${quietText(settings)} the full records, ${pricedText(sessions)}. To have them now: ${EXPORT_INCOMPLETE}`,
 })
 
@@ -62,24 +59,24 @@ const quietText = (settings: Settings | undefined): string =>
 function refreshText(n: number, { settings, sessions }: Described): string {
   const after = quietText(settings)
   if (settings?.refreshOn === 'auto')
-    return `${after} ${verb(n, 'it', 'them')} again, except where an event reported the change without a new message and such refreshes have found nothing (\`convohouse status\`).`
-  if (settings?.refreshOn !== 'message') return `${after} ${verb(n, 'it', 'them')} again, ${pricedText(sessions)}.`
+    return `${after} ${agreeing(n, 'it', 'them')} again, except where an event reported the change without a new message and such refreshes have found nothing (\`convohouse status\`).`
+  if (settings?.refreshOn !== 'message') return `${after} ${agreeing(n, 'it', 'them')} again, ${pricedText(sessions)}.`
   return `${after} those with a new message again, and those whose change no event reported; with \`refreshOn: change\`, it exports all of them again.`
 }
 
 const stale: Describe = (n, context) => ({
-  what: `${counted(n, 'row')} ${verb(n, 'has', 'have')} changed since ${verb(n, 'it was', 'they were')} exported.`,
+  what: `${counted(n, 'row')} ${agreeing(n, 'has', 'have')} changed since ${agreeing(n, 'it was', 'they were')} exported.`,
   hint: refreshText(n, context),
 })
 
 const missing: Describe = n => ({
-  what: `${counted(n, 'row')} ${verb(n, 'was', 'were')} requested again and not returned: the vendor no longer has ${verb(n, 'it', 'them')}.`,
+  what: `${counted(n, 'row')} ${agreeing(n, 'was', 'were')} requested again and not returned: the vendor no longer has ${agreeing(n, 'it', 'them')}.`,
   hint: 'Nothing to do: stored rows are kept.',
 })
 
 const notExportable: Describe = n => ({
-  what: `${counted(n, 'row')} ${verb(n, 'was', 'were')} requested by id, scanned and not returned: no person has written in ${verb(n, 'it', 'them')}.`,
-  hint: `Nothing to do: ${verb(n, 'it is', 'they are')} requested again when an event reports a change.`,
+  what: `${counted(n, 'row')} ${agreeing(n, 'was', 'were')} requested by id, scanned and not returned: no person has written in ${agreeing(n, 'it', 'them')}.`,
+  hint: `Nothing to do: ${agreeing(n, 'it is', 'they are')} requested again when an event reports a change.`,
 })
 
 /** Maximum number of named items; the others are counted. */
@@ -99,9 +96,9 @@ const unreadable: Describe = (n, { gaps }) => ({
 })
 
 const unverified: Describe = (n, { settings, sessions }) => ({
-  what: `${counted(n, 'range')} ${verb(n, 'is', 'are')} not verified: conversations left while the pages around ${verb(n, 'it', 'them')} were read, so the vendor may have passed over others.`,
+  what: `${counted(n, 'range')} ${agreeing(n, 'is', 'are')} not verified: conversations left while the pages around ${agreeing(n, 'it', 'them')} were read, so the vendor may have passed over others.`,
   hint: settings?.rereadShare
-    ? `The next syncs read ${verb(n, 'it', 'them')} again once, ${pricedText(sessions)}, within ${settings.rereadShare * 100} % of the quota a period (\`rereadShare\`).`
+    ? `The next syncs read ${agreeing(n, 'it', 'them')} again once, ${pricedText(sessions)}, within ${settings.rereadShare * 100} % of the quota a period (\`rereadShare\`).`
     : 'Nothing is read again, since `rereadShare` is 0 or the workspace is not configured.',
 })
 
@@ -115,7 +112,7 @@ const uncovered: Describe = (n, { coverage: { uncovered: spans } }) => {
 }
 
 const unread: Describe = (n, { coverage: { unread: agents } }) => ({
-  what: `${counted(n, 'agent')} ${verb(n, 'has', 'have')} not been read, or ${verb(n, 'has', 'have')} an unfinished window: ${listed(agents)}.`,
+  what: `${counted(n, 'agent')} ${agreeing(n, 'has', 'have')} not been read, or ${agreeing(n, 'has', 'have')} an unfinished window: ${listed(agents)}.`,
   hint: '`convohouse sync` reads them as far as the quota allows; `convohouse plan` shows what is left to read.',
 })
 

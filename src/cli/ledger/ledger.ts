@@ -10,7 +10,6 @@ import {
   type CountName,
   type Counts,
   expectAgents,
-  type ReconciliationRow,
   reconcileWorkspace,
   reconciliationSql,
   type Scope,
@@ -146,28 +145,28 @@ function ledgerLines(ledger: Ledger, options: GridOptions = {}): string[] {
   ]
 }
 
-const HEADERS: Record<CountName, string> = {
-  scanned: 'scanned',
-  returned: 'returned',
-  skipped: 'skipped',
-  held: 'stored',
-  quarantined: 'quarantined',
-  incomplete: 'incomplete',
-  seenInEvents: 'in events',
-  knownStale: 'stale',
-  missing: 'missing',
-  notExportable: 'not exportable',
+/** Headers of the counts that the view names otherwise. */
+const HEADERS: Partial<Record<CountName, string>> = {
+  ...{ held: 'stored', seenInEvents: 'in events', knownStale: 'stale', notExportable: 'not exportable' },
 }
 
+const ALWAYS_SHOWN: readonly CountName[] = ['scanned', 'returned', 'skipped', 'held']
+
+/** Omits counts that are 0 everywhere, so that a terminal has room for whole ids and titles. */
 function table({ by, rows, totals }: Ledger, options: GridOptions): string[] {
-  const columns = [{ name: by }, ...COUNT_NAMES.map(name => ({ name: HEADERS[name], right: true }))]
-  const lines = [...rows.map(row => [keyText(row, by), ...cells(row)]), ['total', ...cells(totals)]]
-  return grid(columns, lines, options)
+  const names = COUNT_NAMES.filter(name => ALWAYS_SHOWN.includes(name) || totals[name] > 0)
+  const ofAgents = by === 'agent'
+  const key = ofAgents ? [{ name: by, isWhole: true }, { name: 'title' }] : [{ name: by, isWhole: true }]
+  const line = (first: string, title: string, counts: Counts): string[] => [
+    ...(ofAgents ? [first, title] : [first || 'no ts']),
+    ...names.map(name => count(counts[name])),
+  ]
+  return grid(
+    [...key, ...names.map(name => ({ name: HEADERS[name] ?? name, right: true }))],
+    [...rows.map(row => line(row.key ?? '', row.title ?? '', row)), line('total', '', totals)],
+    options,
+  )
 }
-
-const keyText = ({ key }: ReconciliationRow, by: By): string => key ?? (by === 'agent' ? '' : 'no ts')
-
-const cells = (counts: Counts): string[] => COUNT_NAMES.map(name => count(counts[name]))
 
 function differenceLines({ differences, totals }: Ledger): string[] {
   if (differences.length > 0) return ['Differences, and how to resolve each:', ...differences.flatMap(differenceText)]

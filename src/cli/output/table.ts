@@ -1,4 +1,5 @@
 // A query result as a table on a terminal.
+import { counted } from '../../core/words.ts'
 import { textWriter } from '../../warehouse/query/formats/csv.ts'
 import type { Batch, Column, QueryResult, Tally } from '../../warehouse/query/results.ts'
 import { align, cut, GAP, layOut, visible, widthOf } from '../terminal/columns.ts'
@@ -74,12 +75,10 @@ function drawing(columns: Column[], rows: Cell[][], { width, color = false }: Ta
 }
 
 function footer({ rows, truncated }: Tally, hidden: number): string {
-  const count = `${rows.toLocaleString('en-US')} ${rows === 1 ? 'row' : 'rows'}`
+  const count = counted(rows, 'row')
   const notes = [
     truncated ? 'there are more: raise the row limit' : '',
-    hidden > 0
-      ? `${hidden} more ${hidden === 1 ? 'column' : 'columns'}: widen the terminal or choose another format`
-      : '',
+    hidden > 0 ? `${counted(hidden, 'more column')}: widen the terminal or choose another format` : '',
   ].filter(Boolean)
   return `(${[count, ...notes].join('; ')})\n`
 }

@@ -17,10 +17,11 @@ import { type HeldStatement, limitText } from '../../warehouse/statements/held.t
 import { eventsText } from '../sync/progress-text.ts'
 import { type GridOptions, grid, visible } from '../terminal/columns.ts'
 import { economyTexts, gapText, hintOf, quotaNotes, refusedText, unverifiedText } from '../terminal/notes.ts'
+import { linesIf } from '../terminal/print.ts'
 import { plain, type Style } from '../terminal/style.ts'
 
 const COLUMNS = [
-  { name: 'agent' },
+  { name: 'agent', isWhole: true },
   { name: 'title' },
   { name: 'conversations', right: true },
   { name: 'oldest (UTC)' },
@@ -68,21 +69,22 @@ function findingsText({ findings }: WorkspaceStatus): string {
   return found.length === 0 ? 'none' : found.join(', ')
 }
 
-/** Returns lines that name the commands to list the findings. */
-const findingLines = ({ findings: { driftPaths, issuePaths, quarantined } }: WorkspaceStatus): string[] => [
-  ...(issuePaths > 0
-    ? ['  issues       `convohouse query "FROM _issues"` shows them, each with a file that has it']
-    : []),
-  ...(driftPaths > 0
-    ? ['  undeclared   `convohouse query "FROM _drift"` shows them, each with a file that has it']
-    : []),
-  ...(quarantined > 0 ? ['  quarantine   `convohouse quarantine list` shows which records, and why'] : []),
+/** Returns lines that name the commands to list the findings, and the reason of an incomplete listing. */
+const findingLines = ({ driftPaths, issuePaths, quarantined, agentsCutOff }: WorkspaceStatus['findings']): string[] => [
+  ...linesIf(
+    issuePaths > 0,
+    '  issues       `convohouse query "FROM _issues"` shows them, each with a file that has it',
+  ),
+  ...linesIf(
+    driftPaths > 0,
+    '  undeclared   `convohouse query "FROM _drift"` shows them, each with a file that has it',
+  ),
+  ...linesIf(quarantined > 0, '  quarantine   `convohouse quarantine list` shows which records, and why'),
+  ...linesIf(
+    agentsCutOff !== null,
+    `  agents       the listing ${agentsCutOff}; agents may be missing here, and none is marked as gone`,
+  ),
 ]
-
-const cutOffLines = ({ agentsCutOff }: WorkspaceStatus['findings']): string[] =>
-  agentsCutOff === null
-    ? []
-    : [`  agents       the listing ${agentsCutOff}; agents may be missing here, and none is marked as gone`]
 
 const unusableLines = (agents: readonly AgentStatus[]): string[] =>
   agents
@@ -106,13 +108,10 @@ const SOON_MS = 30 * SECOND
 
 function waitingText({ waitingSince, unreadableSegments }: EventsStatus, nowMs: number): string[] {
   const waitsMs = waitingSince === null ? 0 : nowMs - Date.parse(waitingSince)
+  const unreadable = `${counted(unreadableSegments, 'segment')} of the spool cannot be read; events in unreadable segments are not counted`
   return [
-    ...(waitsMs > SOON_MS ? [`the oldest has waited for ${formatDuration(waitsMs)}`] : []),
-    ...(unreadableSegments > 0
-      ? [
-          `${counted(unreadableSegments, 'segment')} of the spool cannot be read; events in unreadable segments are not counted`,
-        ]
-      : []),
+    ...linesIf(waitsMs > SOON_MS, `the oldest has waited for ${formatDuration(waitsMs)}`),
+    ...linesIf(unreadableSegments > 0, unreadable),
   ]
 }
 
@@ -217,12 +216,11 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     `  quota        ${quotaText(status.quota, nowMs)}`,
     `  windows      ${status.openWindows === 0 ? 'none unfinished' : `${counted(status.openWindows, 'window')} started and not finished`}`,
     ...backingOffLines(status.backingOff),
-    `  landing      ${counted(landing.pages, 'page')}, ${bytes(landing.bytes)}; ${count(landing.notLoaded)} not loaded yet`,
+    `  landing      ${counted(landing.pages, 'page')} (${count(landing.conversationPages)} of conversations, the others of other resources), ${bytes(landing.bytes)}; ${count(landing.notLoaded)} not loaded yet`,
     ...eventLines(status, nowMs),
     ...economyTexts(status).map(text => `  economy      ${text}`),
     `  findings     ${findingsText(status)}`,
-    ...findingLines(status),
-    ...cutOffLines(status.findings),
+    ...findingLines(status.findings),
     ...unusableLines(agents),
     ...gapLines(agents),
     ...status.gaps.map(gap => `  unreadable   ${gapText(gap)}`),

@@ -27,6 +27,7 @@ import {
   liveLines,
   nothingToRead,
   planningText,
+  silenceText,
   waitingText,
 } from './progress-text.ts'
 import { exitCodeOfReport, reportLines } from './report.ts'
@@ -187,12 +188,18 @@ function plainDisplay(name: string, { several, clock = systemClock }: DisplayOpt
   let lastPageMs = now()
   let work = ''
   let finishing: NodeJS.Timeout | undefined
+  let silence: NodeJS.Timeout | undefined
   const end = () => {
-    clearInterval(finishing)
+    for (const timer of [finishing, silence]) clearInterval(timer)
     finishing = undefined
   }
-  const view: View = {
+  const view = (current: () => Progress): View => ({
     planned({ plan }, { expected }) {
+      clearInterval(silence)
+      silence = setInterval(() => {
+        const text = silenceText(current(), now())
+        if (text) line(text)
+      }, MINUTE).unref()
       if (plan.windows.length === 0) return line(nothingToRead(plan))
       const size = expected ? `an estimated ${range(expected)} conversations` : 'of unknown size'
       line(`reading ${counted(plan.windows.length, 'window')} of ${counted(agentsOf(plan), 'agent')}, ${size}`)
@@ -220,8 +227,8 @@ function plainDisplay(name: string, { several, clock = systemClock }: DisplayOpt
       print(...logLines(reportLines(name, { report, progress, nowMs: now() })))
     },
     end,
-  }
-  return tracked(() => view, clock)
+  })
+  return tracked(view, clock)
 }
 
 const PAGE_EVERY_MS = SECOND

@@ -1,7 +1,7 @@
 // Progress as text.
 import { finishingText, waitReason } from '../../../workflows/progress.ts'
 import type { Plan } from '../../core/planning/planner.ts'
-import { formatDuration } from '../../core/time.ts'
+import { formatDuration, MINUTE } from '../../core/time.ts'
 import { clockTime, count, counted } from '../../core/words.ts'
 import type { SyncAhead } from '../../run/temporal/client/follow.ts'
 import type { EventCounts } from '../../run/watch-events.ts'
@@ -28,13 +28,22 @@ export const planningText = ({ heldUntilMs }: Planning, nowMs: number): string =
 export const aheadText = ({ run, paused }: SyncAhead): string =>
   `waiting behind sync ${run}${paused ? ', which is paused (`convohouse resume`)' : ''}`
 
+const rateText = (rate: number | null): string | null => (rate === null ? null : `${count(rate)}/s`)
+
+/** Returns `no answer for 3 min` after a minute without one; null if the sync waits on purpose, or has its last answer. */
+export function silenceText({ recent, waiting, finishing, planning }: Progress, nowMs: number): string | null {
+  const silentMs = nowMs - (recent.at(-1)?.atMs ?? nowMs)
+  const isAsking = !planning && !finishing && !(waiting && waiting.untilMs > nowMs)
+  return isAsking && silentMs >= MINUTE ? `no answer for ${formatDuration(silentMs)}` : null
+}
+
 /** Returns text such as `12 pages · 1,134 conversations · 412/s · 3 windows left`. */
 export function doneText(progress: Progress, nowMs: number): string {
-  const rate = rateOf(progress, nowMs)
+  const rate = silenceText(progress, nowMs) ?? rateText(rateOf(progress, nowMs))
   return [
     counted(progress.pages, 'page'),
     counted(progress.conversations, 'conversation'),
-    ...(rate === null ? [] : [`${count(rate)}/s`]),
+    ...(rate === null ? [] : [rate]),
     `${counted(progress.windowsLeft, 'window')} left`,
   ].join(' · ')
 }

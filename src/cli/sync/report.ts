@@ -5,10 +5,11 @@ import { ERRORS, EXIT_CODES } from '../../core/errors.ts'
 import { isUpToDate } from '../../core/planning/gaps.ts'
 import { outcomeText, reserveHint, reserveText } from '../../core/run-record.ts'
 import { formatDuration } from '../../core/time.ts'
-import { count, counted } from '../../core/words.ts'
+import { agreeing, count, counted } from '../../core/words.ts'
 import { visible } from '../terminal/columns.ts'
 import { failureLines } from '../terminal/error-text.ts'
 import { economyTexts, gapLines, quotaNotes } from '../terminal/notes.ts'
+import { linesIf } from '../terminal/print.ts'
 import type { Progress } from './progress.ts'
 import { eventsText } from './progress-text.ts'
 
@@ -47,40 +48,17 @@ function spent({ budget }: Progress): string[] {
   return [`  ${sessions}, ${counted(rateLimit.requestsLeft, 'request')} left this hour${quotaNotes(quota)}`]
 }
 
-function webhooks({ events }: Progress): string[] {
-  return events ? [`  webhooks: ${eventsText(events)}`] : []
-}
+const lost = ({ lostAnswers, lostSessions }: SyncReport): string =>
+  `  ${counted(lostAnswers, 'answer')} failed or did not arrive completely and may have billed up to ${counted(lostSessions, 'session')} more`
 
-function breaches(pages: number): string[] {
-  if (pages === 0) return []
-  return [`  ${counted(pages, 'page')} billed more sessions than expected`]
-}
+const gone = (agents: readonly string[]): string =>
+  `  the vendor no longer knows ${agreeing(agents.length, 'this agent', 'these agents')}: ${agents.map(visible).join(', ')}; asked again after an hour, then at growing intervals`
 
-function lost({ lostAnswers, lostSessions }: SyncReport): string[] {
-  if (lostAnswers === 0) return []
-  return [
-    `  ${counted(lostAnswers, 'answer')} failed or did not arrive completely and may have billed up to ${counted(lostSessions, 'session')} more`,
-  ]
-}
-
-function gone(agents: string[]): string[] {
-  if (agents.length === 0) return []
-  return [
-    `  the vendor no longer knows ${agents.length === 1 ? 'this agent' : 'these agents'}: ${agents.map(visible).join(', ')}; asked again after an hour, then at growing intervals`,
-  ]
-}
-
-function unusable({ unusable: records = 0 }: SyncReport): string[] {
-  if (records === 0) return []
-  return [
-    `  ${counted(records, 'conversation record')} cannot be stored: \`convohouse quarantine list\` shows which, and why`,
-  ]
-}
+const unusable = (records: number): string =>
+  `  ${counted(records, 'conversation record')} cannot be stored: \`convohouse quarantine list\` shows which, and why`
 
 const unanswered = ({ unanswered: failure }: SyncReport): string[] =>
   failure ? failureLines(failure).map(line => `  ${line}`) : []
-
-const warned = ({ warnings = [] }: SyncReport): string[] => warnings.map(warning => `  warning: ${warning}`)
 
 function left(report: SyncReport): string[] {
   const { outcome, windowsLeft } = report
@@ -91,20 +69,20 @@ function left(report: SyncReport): string[] {
 
 /** Returns the summary of a sync. */
 export function reportLines(name: string, { report, progress, nowMs }: Reported): string[] {
-  const { pages, conversations, requests, sessions } = report
+  const { pages, conversations, requests, sessions, warnings = [], unusable: records = 0 } = report
   const after = progress.startedMs === null ? '' : `, after ${formatDuration(nowMs - progress.startedMs)}`
   return [
     `${name}: ${headOf(report)}${report.warnings ? ', with a warning' : ''}${after}`,
     `  ${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`,
     ...spent(progress),
-    ...webhooks(progress),
-    ...breaches(report.breaches),
-    ...lost(report),
-    ...gone(report.agentsGone),
+    ...(progress.events ? [`  webhooks: ${eventsText(progress.events)}`] : []),
+    ...linesIf(report.breaches > 0, `  ${counted(report.breaches, 'page')} billed more sessions than expected`),
+    ...linesIf(report.lostAnswers > 0, lost(report)),
+    ...linesIf(report.agentsGone.length > 0, gone(report.agentsGone)),
     ...unanswered(report),
     ...[...economyTexts(report), ...gapLines(report.gaps, report.unverified)].map(line => `  ${line}`),
-    ...unusable(report),
-    ...warned(report),
+    ...linesIf(records > 0, unusable(records)),
+    ...warnings.map(warning => `  warning: ${warning}`),
     ...left(report),
   ]
 }

@@ -101,6 +101,8 @@ interface GridColumn {
   name: string
   /** True to right-align and never cut, for numbers. */
   right?: boolean
+  /** True to never cut, for ids. */
+  isWhole?: boolean
 }
 
 export interface GridOptions {
@@ -119,14 +121,14 @@ export const gridOnStdout = (): GridOptions => ({
 export function grid(columns: readonly GridColumn[], rows: readonly string[][], options: GridOptions = {}): string[] {
   const { width, style = plain } = options
   const cells = rows.map(row => row.map(visible))
-  const measured = columns.map(({ name, right = false }, at) => ({
+  const measured = columns.map(({ name, right = false, isWhole = right }, at) => ({
     natural: Math.max(widthOf(name), ...cells.map(row => widthOf(row[at] ?? ''))),
-    rigid: right,
+    rigid: isWhole,
   }))
   const { widths } = layOut(measured, width)
   const place = (text: string, at: number) => {
-    const { right = false } = columns[at]!
-    return align(right ? text : cut(text, widths[at]!), widths[at]!, right)
+    const { right = false, isWhole = right } = columns[at]!
+    return align(isWhole ? text : cut(text, widths[at]!), widths[at]!, right)
   }
   const line = (texts: string[]) => texts.join(' '.repeat(GAP)).trimEnd()
   const header = line(widths.map((_, at) => place(columns[at]!.name, at)))

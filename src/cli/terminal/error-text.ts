@@ -4,8 +4,13 @@ import type { CommanderError } from 'commander'
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
 import { plain, type Style } from './style.ts'
 
-export const exitCodeOf = (error: unknown): number =>
-  error instanceof ConvohouseError ? error.exitCode : EXIT_CODES.unexpected
+/** Replaces errors of calls to Temporal's server, whose texts are the SDK's. */
+const UNANSWERED = new ConvohouseError('TEMPORAL_UNREACHABLE', {
+  what: "Temporal's server did not answer, or refused the call.",
+  hint: 'Check that it runs (`--verbose` shows its answer), then run the same command again.',
+})
+
+export const exitCodeOf = (error: unknown): number => describeError(error).exitCode
 
 /** True with `--verbose` or DEBUG. */
 const wantsStack = (): boolean => process.argv.includes('--verbose') || Boolean(process.env.DEBUG)
@@ -23,6 +28,7 @@ interface ErrorDescription {
 export const describeError = (error: unknown): ErrorDescription => {
   if (error instanceof ConvohouseError)
     return { code: error.code, what: error.message, hint: error.hint, exitCode: error.exitCode }
+  if (error instanceof Error && error.name === 'ServiceError') return describeError(UNANSWERED)
   const what = error instanceof Error ? error.message : String(error)
   return { code: 'UNEXPECTED', what, hint: REPORT, exitCode: EXIT_CODES.unexpected }
 }

@@ -9,6 +9,7 @@ import { REFUSALS, type Refusal } from '../../receiver/refusals.ts'
 import type { Absence } from '../../run/temporal/client/await-worker.ts'
 import type { Refused } from '../../spool/refusal-record.ts'
 import { visible } from './columns.ts'
+import { linesIf } from './print.ts'
 
 /** Returns `; up to 1,201 may have been billed by unanswered requests; the vendor has charged 3 overage packs`, or nothing. */
 export function quotaNotes(quota: { unansweredSessions: number; overagePacks: number }): string {
@@ -25,13 +26,11 @@ function measuredText({ measured, changed, skips, savedSessions }: MeasuredRefre
   return `refreshes without a new message changed ${count(changed)} of ${counted(measured, 'conversation')}; ${skips ? saves : until}`
 }
 
+const waitingText = (n: number): string => counted(n, 'new conversation waits', 'new conversations wait')
+
 /** Describes how many conversations wait for their first export, and what refreshes have found. */
 export const economyTexts = (of: { active?: number; measured?: MeasuredRefreshes | null }): string[] => [
-  ...(of.active
-    ? [
-        `${counted(of.active, 'new conversation waits', 'new conversations wait')} until quiet for an hour, six hours at most`,
-      ]
-    : []),
+  ...linesIf(Boolean(of.active), `${waitingText(of.active ?? 0)} until quiet for an hour, six hours at most`),
   ...(of.measured ? [measuredText(of.measured)] : []),
 ]
 

@@ -16,6 +16,9 @@ export const timestamp = (): string => new Date().toISOString()
 export const logLines = (lines: readonly string[]): string[] =>
   isStamped ? lines.flatMap(text => text.split('\n')).map(line => `${timestamp()} ${line}`) : [...lines]
 
+/** Returns the lines if they are to be shown, else none. */
+export const linesIf = (isShown: boolean, ...lines: string[]): string[] => (isShown ? lines : [])
+
 export const print = (...lines: string[]): void => writeLines(process.stdout, lines)
 
 export const log = (...lines: string[]): void => writeLines(process.stderr, logLines(lines))

@@ -61,6 +61,14 @@ describe('progress', () => {
     expect(live(withPage(waiting, page(1), NOW + 1), NOW + 1).join()).not.toContain('waiting')
   })
 
+  it('says how long nothing has answered, unless it waits on purpose or has its last answer', () => {
+    const silent = withPage(startProgress(NOW), page(10), NOW)
+    expect(live(silent, NOW + 59_000)[0]).toContain(' · 0/s · ')
+    expect(live(silent, NOW + 185_000)[0]).toContain(' · no answer for 3 min 5 s · ')
+    const waiting = withNews(silent, { kind: 'waiting', untilMs: NOW + 600_000, reason: 'hour' }, NOW)
+    expect(live(waiting, NOW + 185_000).join()).not.toContain('no answer')
+  })
+
   it('shows that a plan is being made, and what that waits for, until the plan exists', () => {
     const listing = withNews(startProgress(NOW), { kind: 'planning', heldUntilMs: null }, NOW)
     expect(live(listing)).toEqual(['ws  planning: listing the agents, checking what has landed'])

@@ -78,6 +78,13 @@ async function storedWatermark({ query }: Postgres, target: PostgresTarget): Pro
   return row ? { ...row, seq: Number(row.seq) } : null
 }
 
+/** The error of marts or models whose list of published tables somebody has dropped with the target's own schema. */
+const orphaned = (target: PostgresTarget, name: string): ConvohouseError =>
+  new ConvohouseError('TARGET_UNUSABLE', {
+    what: `${placeOf(target)}: ${name} is there, but the list of published tables in the schema ${target.schema} is gone.`,
+    hint: `If publications wrote it, run \`DROP SCHEMA ${quoteName(name.split('.')[0]!)} CASCADE\`, and the next one writes it again. Else give the target another schema.`,
+  })
+
 const foreign = (target: PostgresTarget, name: string): ConvohouseError =>
   new ConvohouseError('TARGET_UNUSABLE', {
     what: `${placeOf(target)}: ${name} was not written by a publication, so it is not touched.`,
@@ -90,7 +97,7 @@ export async function storedState(postgres: Postgres, target: PostgresTarget): P
   const tables = await tablesIn(postgres, target)
   if (!tables.has(WATERMARK_TABLE) || !tables.has(TABLES_TABLE)) {
     const [first] = tables.keys()
-    if (first !== undefined) throw foreign(target, tableText(target, first))
+    if (first !== undefined) throw (first.includes('.') ? orphaned : foreign)(target, tableText(target, first))
     return { schemas, tables, own: new Set(), watermark: null }
   }
   const own = await ownTables(postgres, target)

@@ -72,11 +72,11 @@ export function settingsAt(place: Partial<TemporalPlace>): Settings & { place: T
 export const isTemporalConfigured = (): boolean => loadClientConnectConfig().connectionOptions.address !== undefined
 
 /** Describes the usual failures in plain words; the messages of a worker's connection come from the SDK's Rust library. */
-function reasonOf({ message }: Error): string {
+export function reasonOf({ message }: Pick<Error, 'message'>): string {
   if (/Connection ?refused|ECONNREFUSED/.test(message)) return 'nothing listens there (the connection was refused)'
   if (/dns error|ENOTFOUND|EAI_AGAIN|lookup address/.test(message)) return 'its host name cannot be resolved'
   if (/Failed to connect before the deadline/.test(message)) return 'the connection attempt timed out'
-  return message.replace(/\.$/, '')
+  return /\w::\w|[{}]/.test(message) ? 'the connection failed' : message.replace(/\.$/, '')
 }
 
 export const unreachable = ({ address, namespace }: TemporalPlace, cause: unknown): ConvohouseError =>

@@ -2,19 +2,25 @@
 
 import { DefaultLogger, type LogEntry, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
 import { SECOND } from '../../../core/time.ts'
+import { reasonOf } from '../client/connection.ts'
 import { freePort } from '../server/dev-server.ts'
 
 interface RuntimeSettings {
   log(line: string): void
 }
 
-/** True for the SDK's warnings about tasks that a worker does not poll for: each worker polls for one kind of task by design. */
-const isOnPurpose = ({ message }: LogEntry): boolean => message.includes('not polling for')
+/** By design, each worker polls for one kind of task, and the asker of a query does not wait for ever. */
+const ON_PURPOSE = /not polling for|query not found/i
 
-function lineOf({ level, message, meta = {} }: LogEntry): string {
+/** Returns the line for an entry of the SDK's log; null for none. Texts of its Rust libraries are put into words. */
+export function lineOf({ level, message, meta = {} }: Omit<LogEntry, 'timestampNanos'>): string | null {
   const { workflowId, activityType, error } = meta as { workflowId?: string; activityType?: string; error?: Error }
   const about = [workflowId, activityType].filter(Boolean).join(' ')
-  return [level.toLowerCase(), about, message, error?.message].filter(Boolean).join(': ')
+  const text = [message, error?.message].filter(Boolean).join(': ')
+  if (ON_PURPOSE.test(text)) return null
+  const isConnection = /tonic|transport|grpc/i.test(text)
+  const shown = isConnection ? `Temporal's server is asked again: ${reasonOf({ message: text })}` : text
+  return [level.toLowerCase(), about, shown].filter(Boolean).join(': ')
 }
 
 /** `metrics`: `HOST:PORT` at which the SDK serves its metrics. */
@@ -22,7 +28,8 @@ function install({ metrics, log }: RuntimeSettings & { metrics: string }): void 
   Runtime.install({
     shutdownSignals: [],
     logger: new DefaultLogger('WARN', entry => {
-      if (!isOnPurpose(entry)) log(lineOf(entry))
+      const line = lineOf(entry)
+      if (line !== null) log(line)
     }),
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }) },

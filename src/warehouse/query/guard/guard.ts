@@ -141,21 +141,15 @@ async function checkTable(connection: DuckDBConnection, name: TableName): Promis
   const full = [name.catalog, name.schema, name.table].filter(Boolean).join('.')
   if (!isAllowedTable(name.table)) throw refuse(`"${full}" is not allowed in queries.`, ONLY_WAREHOUSE)
   const unqualified = full === name.table
-  const { isKnown, closest }: Found = unqualified ? { isKnown: true } : await lookUp(connection, name)
+  const { isKnown, closest } = unqualified ? { isKnown: true, closest: null } : await lookUp(connection, name)
   if (looksLikeFile(name.table) || !isKnown) {
     const guess = closest ? `Did you mean ${closest}? ` : ''
     throw refuse(`"${full}" is no table or view of the warehouse, and files are not read.`, guess + ONLY_WAREHOUSE)
   }
 }
 
-interface Found {
-  isKnown: boolean
-  /** A table with a similar name. */
-  closest?: string | null
-}
-
-/** DuckDB joins the parts of an unknown qualified name to a path, so `main.csv` would open a file. So only known names pass. */
-async function lookUp(connection: DuckDBConnection, { catalog, schema, table }: TableName): Promise<Found> {
+/** DuckDB joins the parts of an unknown qualified name to a path, so `main.csv` would open a file. So only known names pass. Also returns a similar name. */
+async function lookUp(connection: DuckDBConnection, { catalog, schema, table }: TableName) {
   const reader = await connection.runAndReadAll(
     `SELECT coalesce(bool_or(lower(t) = lower($table) AND CASE
          WHEN $catalog <> '' THEN lower(d) = lower($catalog) AND lower(s) = lower($schema)
