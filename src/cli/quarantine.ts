@@ -13,6 +13,7 @@ import { chooseWorkspaces, configAt, storageOf } from './flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
 import { openAppWhenReleased } from './open-app.ts'
 import { grid, gridOnStdout } from './terminal/columns.ts'
+import { answerFor } from './terminal/controls.ts'
 import { log, print, printJson } from './terminal/print.ts'
 
 const RECORD_HELP = 'an id from `list`, or FILE#ELEMENT'
@@ -105,7 +106,7 @@ async function runShow(name: string, flags: QuarantineFlags): Promise<void> {
   const bytes = await recordBytes(rows, { home, landing: openStores(home).landing }, record!)
   if (flags.json) return printJson({ ...record, text: new TextDecoder().decode(bytes) })
   log(`${record!.file}#${record!.element}`, `Quarantined since ${record!.since}: ${record!.reason}`)
-  process.stdout.write(bytes)
+  process.stdout.write(answerFor(process.stdout, bytes))
   process.stdout.write('\n')
 }
 

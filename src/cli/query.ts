@@ -24,6 +24,7 @@ import {
   FORMATS,
   type Format,
   formatOfFile,
+  type RowFormat,
   resolveOutput,
   writeResult,
   writeToFile,
@@ -48,6 +49,10 @@ export const define = (command: Command): Command =>
       oneOf('--format', FORMATS),
     )
     .option('-o, --output <file>', 'write to a file; its extension selects the format', newPath('--output'))
+    .option(
+      '--excel',
+      'CSV for Excel: with a byte order mark, and texts that begin with =, +, - or @ after an apostrophe',
+    )
     .addOption(
       new Option('--timeout <duration>', 'stop after this time')
         .argParser(duration('--timeout', { min: SECOND / 10, max: LONGEST_TIMEOUT_MS }))
@@ -64,6 +69,7 @@ Examples:
   $ convohouse query "FROM conversations" -o conversations.parquet
   $ convohouse query "FROM marts.conversations_daily" -o days.arrow
   $ convohouse query --file report.sql --format csv > report.csv
+  $ convohouse query "FROM marts.tags_daily" --excel -o tags.csv
   $ echo "SELECT 42 AS answer" | convohouse query --format json
 
 Stored times have the type TIMESTAMPTZ: they are UTC and end in Z.`,
@@ -77,6 +83,7 @@ export interface QueryFlags {
   file?: string
   format?: Format
   output?: string
+  excel?: boolean
   /** ms */
   timeout: number
   maxRows?: number
@@ -99,9 +106,15 @@ async function runQueryCommand(argument: string | undefined, flags: QueryFlags):
 }
 
 /** Returns the requested format, else that of the file's extension, else the default for standard output. */
-function formatOf({ format, output }: QueryFlags): Format {
-  if (output === undefined) return chooseFormat(format, process.stdout)
-  return format ?? formatOfFile(output)
+function formatOf({ format, output, excel }: QueryFlags): Format | 'csv-excel' {
+  const given = format ?? (output === undefined ? undefined : formatOfFile(output))
+  if (excel && (given ?? 'csv') !== 'csv')
+    throw invalidFlag(
+      `--excel is for CSV, and the format is ${given}.`,
+      'Omit one of the two, or choose the format csv.',
+    )
+  if (excel) return 'csv-excel'
+  return output === undefined ? chooseFormat(given, process.stdout) : given!
 }
 
 /** Reads the SQL from the argument, a file or standard input. @throws FLAG_INVALID without SQL, with two, or an unreadable file */
@@ -135,7 +148,7 @@ async function writeRows({
 }: {
   access: WarehouseAccess
   query: ClientQuery
-  format: Exclude<Format, 'parquet'>
+  format: RowFormat
   flags: QueryFlags
 }): Promise<void> {
   const { maxRows, output } = flags

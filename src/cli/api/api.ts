@@ -13,6 +13,7 @@ import { addConfigFlag } from '../flags/sync-flags.ts'
 import { filled, invalidFlag, repeated } from '../flags/values.ts'
 import { grid, gridOnStdout } from '../terminal/columns.ts'
 import { confirm, isInteractive } from '../terminal/confirm.ts'
+import { answerFor } from '../terminal/controls.ts'
 import { log, print, printJson } from '../terminal/print.ts'
 import { STOPPING, stopOnSignals } from '../terminal/signals.ts'
 import { argumentsFrom, type RequestFlags } from './arguments.ts'
@@ -164,13 +165,13 @@ function printAnswer({ effect }: Operation, answer: unknown, showSecrets: boolea
     )
   }
   if (typeof answer === 'string') {
-    process.stdout.write(answer)
+    process.stdout.write(answerFor(process.stdout, answer))
     return
   }
   // Conversations are customer data, which also lands unchanged.
   const isShown = showSecrets || effect === 'bills'
   const { value, droppedPaths } = isShown ? { value: answer, droppedPaths: [] } : redactSecrets(answer)
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+  process.stdout.write(answerFor(process.stdout, `${JSON.stringify(value, null, 2)}\n`))
   if (droppedPaths.length === 0) return
   const places = Object.keys(countRemoved(droppedPaths)).join(', ')
   log(`${counted(droppedPaths.length, 'secret')} left out (${places}); --show-secrets prints them.`)

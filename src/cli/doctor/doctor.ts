@@ -7,6 +7,7 @@ import { counted } from '../../core/words.ts'
 import { withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { chooseWorkspaces, configAt } from '../flags/configuration.ts'
 import { addConfigFlag, addMaxAgeFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
+import { visibleLines } from '../terminal/controls.ts'
 import { print, printJson } from '../terminal/print.ts'
 import { type Style, styleOf, type TextStyle } from '../terminal/style.ts'
 import { allWebhooks, api, clock, exports, token, webhooks } from './access.ts'
@@ -136,8 +137,8 @@ const CHECK_WIDTH = 13
 
 function lines({ state, check, workspaceId, found, hint, code }: Finding, style: Style): string[] {
   const whose = workspaceId === null ? '' : `${workspaceId}: `
-  const head = `${style(STYLES[state], state.padEnd(4))}  ${check.padEnd(CHECK_WIDTH)}  ${whose}${found}${code ? ` (${code})` : ''}`
-  return hint === null ? [head] : [head, `${' '.repeat(4 + 2 + CHECK_WIDTH)}  → ${hint}`]
+  const head = `${style(STYLES[state], state.padEnd(4))}  ${check.padEnd(CHECK_WIDTH)}  ${whose}${visibleLines(found)}${code ? ` (${code})` : ''}`
+  return hint === null ? [head] : [head, `${' '.repeat(4 + 2 + CHECK_WIDTH)}  → ${visibleLines(hint)}`]
 }
 
 function summary(findings: readonly Finding[]): string {

@@ -2,7 +2,8 @@
 import { counted } from '../../core/words.ts'
 import { textWriter } from '../../warehouse/query/formats/csv.ts'
 import type { Batch, Column, QueryResult, Tally } from '../../warehouse/query/results.ts'
-import { align, cut, GAP, layOut, visible, widthOf } from '../terminal/columns.ts'
+import { align, cut, GAP, layOut, widthOf } from '../terminal/columns.ts'
+import { visible } from '../terminal/controls.ts'
 
 export interface TableOptions {
   /** Width of the terminal in cells; undefined without a terminal, so that nothing is cut. */

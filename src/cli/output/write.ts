@@ -10,14 +10,15 @@ import { ConvohouseError } from '../../core/errors.ts'
 import { encode } from '../../warehouse/query/formats/encode.ts'
 import { partOf, putInPlace } from '../../warehouse/query/parquet.ts'
 import type { QueryResult, Tally } from '../../warehouse/query/results.ts'
+import { answerFor } from '../terminal/controls.ts'
 import { isTerminal } from '../terminal/style.ts'
 import { type TableOptions, table } from './table.ts'
 
 export const FORMATS = ['table', 'csv', 'json', 'ndjson', 'parquet', 'arrow'] as const
 export type Format = (typeof FORMATS)[number]
 
-/** Formats that are written from rows; `arrow-file` is Arrow as a seekable file. DuckDB itself writes Parquet (`copyToParquet`). */
-export type RowFormat = Exclude<Format, 'parquet'> | 'arrow-file'
+/** Formats that are written from rows; `arrow-file` is Arrow as a seekable file, `csv-excel` CSV for spreadsheets. DuckDB itself writes Parquet (`copyToParquet`). */
+export type RowFormat = Exclude<Format, 'parquet'> | 'arrow-file' | 'csv-excel'
 
 /** Formats that would garble a terminal. */
 const BINARY: ReadonlySet<Format> = new Set(['parquet', 'arrow'])
@@ -68,7 +69,7 @@ export async function writeResult({ result, format, to, table = tableOptions(to)
   try {
     for await (const piece of formatted(result, format, table)) {
       if (broken.signal.aborted) throw broken.signal.reason
-      if (!to.write(piece)) await drained(to, broken.signal)
+      if (!to.write(format === 'table' ? piece : answerFor(to, piece))) await drained(to, broken.signal)
     }
     await flushed(to, broken.signal)
   } catch (error) {

@@ -15,7 +15,8 @@ import type { StoredResult } from '../../warehouse/checks/results.ts'
 import type { StoredModel } from '../../warehouse/models/stored-models.ts'
 import { type HeldStatement, limitText } from '../../warehouse/statements/held.ts'
 import { eventsText } from '../sync/progress-text.ts'
-import { type GridOptions, grid, visible } from '../terminal/columns.ts'
+import { type GridOptions, grid } from '../terminal/columns.ts'
+import { visible } from '../terminal/controls.ts'
 import { economyTexts, gapText, hintOf, quotaNotes, refusedText, unverifiedText } from '../terminal/notes.ts'
 import { linesIf } from '../terminal/print.ts'
 import { plain, type Style } from '../terminal/style.ts'
@@ -124,7 +125,7 @@ function failingLines({ failing }: EventsStatus, nowMs: number): string[] {
     ? `the next try was due ${second(nextTry)} UTC: process ${pid}, which applied events, has ended or hangs`
     : `next try ${second(nextTry)} UTC`
   return [
-    `  not applied  ${what} (${code})`,
+    `  not applied  ${visible(what)} (${code})`,
     `               failing for ${formatDuration(nowMs - Date.parse(since))}, ${counted(attempts, 'attempt')}; ${next}`,
     ...(hint === null ? [] : [`               → ${hint}`]),
   ]
@@ -246,7 +247,7 @@ const counts = ({ conversations, requests, sessions, quarantined }: RunStatus): 
 
 /** Returns a run's error and hint. */
 const whyLines = ({ errorCode, error, hint }: RunStatus): string[] => [
-  ...(error === null ? [] : [`               ${errorCode === null ? '' : `${errorCode}: `}${error}`]),
+  ...(error === null ? [] : [`               ${errorCode === null ? '' : `${errorCode}: `}${visible(error)}`]),
   ...(hint === null ? [] : [`               → ${hint}`]),
 ]
 
@@ -330,7 +331,7 @@ export const targetLines = (
       ? []
       : [
           `  last failure ${ago(Date.parse(failure.at), nowMs)}; ${counted(failure.attempts, 'failed attempt')} since the last success`,
-          `               ${failure.code}: ${failure.what}`,
+          `               ${failure.code}: ${visible(failure.what)}`,
           ...(failure.hint === null ? [] : [`               → ${failure.hint}`]),
         ]),
   ]

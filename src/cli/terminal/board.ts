@@ -2,6 +2,7 @@
 import type { Writable } from 'node:stream'
 import type { WriteStream } from 'node:tty'
 import { asRunHere } from './command-name.ts'
+import { forTerminal } from './controls.ts'
 import { isTerminal } from './style.ts'
 
 const REDRAW_EVERY_MS = 200
@@ -40,7 +41,7 @@ export async function boardOn(to: Screen): Promise<Board> {
   const redraw = () => {
     if (suspended) return
     const lines = [...sections.values()].map(give => give())
-    draw(asRunHere(fitting(lines, to.rows).join('\n')))
+    draw(forTerminal(to, asRunHere(fitting(lines, to.rows).join('\n'))))
   }
   return {
     show(name, lines) {
@@ -59,7 +60,7 @@ export async function boardOn(to: Screen): Promise<Board> {
     },
     printAbove(lines) {
       draw.clear()
-      to.write(asRunHere(`${lines.join('\n')}\n`))
+      to.write(forTerminal(to, asRunHere(`${lines.join('\n')}\n`)))
       if (sections.size > 0) redraw()
     },
     async withoutDrawing(work) {

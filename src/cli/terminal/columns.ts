@@ -1,5 +1,6 @@
-// Text in columns: escaping, cutting, and column widths that fit the terminal. `grid` is for tables that are not query results.
+// Text in columns: cutting, and column widths that fit the terminal. `grid` is for tables that are not query results.
 import stringWidth from 'string-width'
+import { visible } from './controls.ts'
 import { isTerminal, plain, type Style, styleOf } from './style.ts'
 
 /** Number of cells between two columns. */
@@ -57,19 +58,6 @@ function narrow(columns: Measured[], available: number): number[] {
 }
 
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
-
-/**
- * Returns the text on one line, with control characters escaped. Cells contain people's messages: an escape sequence
- * must not move the cursor or set colours, and a direction override must not reorder the line.
- */
-export function visible(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, character => {
-    if (character === '\n') return '\\n'
-    if (character === '\r') return '\\r'
-    if (character === '\t') return '\\t'
-    return `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`
-  })
-}
 
 const GRAPHEMES = new Intl.Segmenter()
 

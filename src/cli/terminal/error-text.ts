@@ -2,6 +2,7 @@
 
 import type { CommanderError } from 'commander'
 import { ConvohouseError, EXIT_CODES } from '../../core/errors.ts'
+import { visibleLines } from './controls.ts'
 import { plain, type Style } from './style.ts'
 
 /** Replaces errors of calls to Temporal's server, whose texts are the SDK's. */
@@ -40,8 +41,8 @@ export function failureLines(
   subject?: string,
 ): string[] {
   const whose = subject === undefined ? '' : `${subject}: `
-  const head = `${whose}${style('red', `error ${code}:`)} ${what}`
-  return hint ? [head, `  → ${hint}`] : [head]
+  const head = `${whose}${style('red', `error ${code}:`)} ${visibleLines(what)}`
+  return hint ? [head, `  → ${visibleLines(hint)}`] : [head]
 }
 
 const stackOf = (error: unknown): string[] => {

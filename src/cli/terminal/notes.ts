@@ -8,7 +8,7 @@ import { ago, count, counted, utc } from '../../core/words.ts'
 import { REFUSALS, type Refusal } from '../../receiver/refusals.ts'
 import type { Absence } from '../../run/temporal/client/await-worker.ts'
 import type { Refused } from '../../spool/refusal-record.ts'
-import { visible } from './columns.ts'
+import { visible } from './controls.ts'
 import { linesIf } from './print.ts'
 
 /** Returns `; up to 1,201 may have been billed by unanswered requests; the vendor has charged 3 overage packs`, or nothing. */

@@ -1,6 +1,7 @@
 // Output of commands: results go to standard output (`print`), progress and messages to standard error (`log`).
 import type { Writable } from 'node:stream'
 import { asRunHere } from './command-name.ts'
+import { forTerminal } from './controls.ts'
 
 let isStamped = false
 
@@ -30,5 +31,5 @@ export const printJson = (value: unknown): void => print(JSON.stringify(value))
 export const printJsonLine = (value: object): void => printJson({ at: timestamp(), ...value })
 
 const writeLines = (to: Writable, lines: string[]): void => {
-  if (lines.length > 0) to.write(asRunHere(`${lines.join('\n')}\n`))
+  if (lines.length > 0) to.write(forTerminal(to, asRunHere(`${lines.join('\n')}\n`)))
 }

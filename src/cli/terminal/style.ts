@@ -4,6 +4,9 @@ import type { WriteStream } from 'node:tty'
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
 
+/** Matches the codes of styles. */
+export const SGR = new RegExp(`\\u001b\\[(?:0|${Object.values(CODES).join('|')})m`)
+
 export type TextStyle = keyof typeof CODES
 export type Style = (name: TextStyle, text: string) => string
 

@@ -26,6 +26,28 @@ describe('a format', () => {
 })
 
 describe('writing', () => {
+  it('shows a terminal no escape sequence of a value, in any format; files and pipes get the value', async () => {
+    const sql = `SELECT chr(27) || ']52;c;eA==' || chr(7) || chr(155) || '2J' || chr(8238) || chr(13) AS said`
+    const written = async (format: 'csv' | 'ndjson' | 'table', isTTY: boolean) => {
+      const to = Object.assign(new PassThrough(), { isTTY, columns: 80, hasColors: () => false })
+      await writeResult({ result: await run(sql), format, to })
+      return String(to.read())
+    }
+    for (const format of ['csv', 'ndjson', 'table'] as const) {
+      expect(await written(format, true)).toContain('\\u001b]52;c;eA==\\u0007\\u009b2J\\u202e\\r')
+      for (const raw of '\u001b\u0007\u009b\u202e') expect(await written(format, true)).not.toContain(raw)
+    }
+    expect(await written('csv', false)).toContain('\u001b]52;c;eA==\u0007\u009b2J\u202e')
+  })
+
+  it('of CSV for Excel begins with a byte order mark and marks texts that Excel would compute; numbers stay numbers', async () => {
+    const to = new PassThrough()
+    const sql = `SELECT unnest(['=1+1', '+49 30', '-5', '-5.25', '-2+3', '@a', 'plain', NULL, '']) AS "=said", -5 AS n, -0.5::DOUBLE AS x`
+    await writeResult({ result: await run(sql), format: 'csv-excel', to })
+    const texts = ["'=1+1", "'+49 30", '-5', '-5.25', "'-2+3", "'@a", 'plain', '', '""']
+    expect(String(to.read())).toBe(`\ufeff'=said,n,x\r\n${texts.map(text => `${text},-5,-0.5\r\n`).join('')}`)
+  })
+
   it('is no faster than its reader', async () => {
     const to = new PassThrough({ highWaterMark: 1_000 })
     const written = writeResult({ result: await run('FROM range(200000)'), format: 'csv', to })

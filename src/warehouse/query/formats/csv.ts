@@ -6,19 +6,28 @@ import { dateText, floatText, jsonWriter, timestampText, type Writer } from './j
 
 const LINE_END = '\r\n'
 
-/** Yields the header, then one text per batch. */
-export async function* csv(result: QueryResult): AsyncGenerator<string> {
+/** Yields the header, then one text per batch. For Excel, a byte order mark comes first, and texts that it would compute are marked. */
+export async function* csv(result: QueryResult, isForExcel = false): AsyncGenerator<string> {
+  const fieldOf = isForExcel ? (text: string) => field(asText(text)) : field
   const fields = result.columns.map(({ shape }) => {
     const write = textWriter(shape)
-    return (cell: Cell) => (cell === null ? '' : field(write(cell)))
+    const toField = NUMBERS.has(shape.kind) ? field : fieldOf
+    return (cell: Cell) => (cell === null ? '' : toField(write(cell)))
   })
-  yield line(result.columns.map(({ name }) => field(name)))
+  yield (isForExcel ? '\ufeff' : '') + line(result.columns.map(({ name }) => fieldOf(name)))
   for await (const { rows, columns } of result.batches) {
     let text = ''
     for (let row = 0; row < rows; row++) text += line(fields.map((write, at) => write(columns[at]![row]!)))
     yield text
   }
 }
+
+const NUMBERS: ReadonlySet<string> = new Set(['integer', 'float', 'decimal'])
+
+/** Matches texts that a spreadsheet takes for a formula, but for negative numbers. */
+const FORMULA = /^(?!-\d+(\.\d+)?$)[=+\-@\t\r＝＋－＠]/
+
+const asText = (text: string): string => (FORMULA.test(text) ? `'${text}` : text)
 
 /** Returns one field, quoted if it is empty or contains a comma, a quote, a line break, or a space at its edge. */
 function field(text: string): string {

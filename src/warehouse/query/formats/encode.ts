@@ -6,11 +6,11 @@ import { csv } from './csv.ts'
 import { json, ndjson } from './json.ts'
 
 /** Arrow IPC has two forms: a stream for pipes, a file for readers that seek. `cells` is for convohouse's own client. */
-export type StreamedFormat = 'csv' | 'json' | 'ndjson' | 'arrow' | 'arrow-file' | 'cells'
+export type StreamedFormat = 'csv' | 'csv-excel' | 'json' | 'ndjson' | 'arrow' | 'arrow-file' | 'cells'
 
 /** Yields the answer in that format, piece by piece. Throws a failure of the query between two pieces. */
 export async function* encode(result: QueryResult, format: StreamedFormat): AsyncGenerator<string | Uint8Array> {
-  if (format === 'csv') yield* csv(result)
+  if (format === 'csv' || format === 'csv-excel') yield* csv(result, format === 'csv-excel')
   else if (format === 'json') yield* json(result)
   else if (format === 'ndjson') yield* ndjson(result)
   else if (format === 'cells') yield* cells(result)
