@@ -39,7 +39,7 @@ assigned AS (
   SELECT a.workspace_id, a.agent_id, count(DISTINCT o.organization_id) AS organizations,
     string_agg(DISTINCT o.name, ', ' ORDER BY o.name) AS organization_names
   FROM organization_agents a JOIN organizations o USING (workspace_id, organization_id)
-  GROUP BY ALL
+  WHERE o._missing_since IS NULL AND o._deleted_at IS NULL GROUP BY ALL
 )
 SELECT
   workspace_id, agent_id, coalesce(nullif(a.title, ''), agent_id) AS agent_title,

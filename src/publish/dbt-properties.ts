@@ -63,7 +63,13 @@ const PUBLICATION = {
     loaded_at_field: 'as_of',
     freshness: { warn_after: { count: 1, period: 'day' } },
   },
-  columns: [{ name: 'as_of', description: 'When the rows were read from the warehouse (UTC)' }],
+  columns: [
+    { name: 'as_of', description: 'When the rows were read from the warehouse (UTC)' },
+    {
+      name: 'backfill_unfinished',
+      description: 'History that was asked for is not read yet: figures of earlier days may grow',
+    },
+  ],
 }
 
 /** Makes the target's database and schemas variables, whose defaults are the names of a target `postgres`. */

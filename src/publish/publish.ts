@@ -7,9 +7,10 @@ import type { PublishSettings, TargetConfig } from '../config/targets.ts'
 import { diskErrorCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import type { PublicationReport } from '../core/publication-report.ts'
-import { formatDuration, MINUTE, momentText } from '../core/time.ts'
+import { formatDuration, MINUTE, momentText, parseMoment } from '../core/time.ts'
 import { counted } from '../core/words.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
+import { readCoverage } from '../reports/coverage.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
 import type { Watermark } from '../warehouse/changes/log-changes.ts'
 import {
@@ -20,6 +21,7 @@ import {
   issuePublication,
 } from '../warehouse/changes/publications.ts'
 import { storedResults } from '../warehouse/checks/results.ts'
+import type { Writer } from '../warehouse/connection.ts'
 import { isOutOfMemory } from '../warehouse/fault.ts'
 import { safeReason } from '../warehouse/load/quarantine-reason.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
@@ -42,6 +44,8 @@ interface PublicationSettings extends PublishSettings {
   threads: number
   /** The folder of DuckDB's extensions; null downloads them. */
   extensions: string | null
+  /** What the workspaces ask for; if omitted, the target does not say whether a backfill is unfinished. */
+  workspaces?: readonly { id: string; since: string | null }[]
   /** Folder of the user's models; null if there is none. If omitted, models stay as they are. */
   models?: string | null
 }
@@ -167,10 +171,23 @@ async function sendTables(
   return { kind, tables, rowCount, application }
 }
 
+/** True if a listed agent of these workspaces has time since `since` that was not read. */
+async function isUnfinished(
+  { rows }: Pick<Writer, 'rows'>,
+  { workspaces, nowMs }: { workspaces: NonNullable<PublicationSettings['workspaces']>; nowMs: number },
+): Promise<boolean> {
+  for (const { id: workspaceId, since } of workspaces) {
+    const sinceMs = since === null ? null : (parseMoment(since, nowMs) ?? null)
+    const { uncovered, unread } = await readCoverage(rows, { workspaceId, agents: [], sinceMs, nowMs })
+    if (uncovered.length > 0 || unread.length > 0) return true
+  }
+  return false
+}
+
 /** Writes the package, if there is anything to publish. Records the publication before its target can contain it. */
 async function writePackage(options: Attempt, publication: Publication): Promise<Written> {
   const { warehouse, home, target, wanted, verify = false, now = Date.now } = options
-  const { models } = options.settings
+  const { models, workspaces } = options.settings
   const { id, client, refreshed, signal } = publication
   const key = needsKey(target.pii) ? await hashKey(home) : null
   const owner = await ownerOf(home, target.name)
@@ -187,7 +204,8 @@ async function writePackage(options: Attempt, publication: Publication): Promise
     }
     const kind = changes === null ? 'refill' : 'delta'
     await issuePublication(warehouse.writer, { id, target: target.name, kind, reason, to, startedMs: asOfMs })
-    const watermark = { owner, ...to, publicationId: id, policy, asOf: momentText(asOfMs) }
+    const isBackfillUnfinished = workspaces ? await isUnfinished(reader, { workspaces, nowMs: asOfMs }) : null
+    const watermark = { owner, ...to, publicationId: id, policy, asOf: momentText(asOfMs), isBackfillUnfinished }
     const head = { kind, base, watermark, erases } as const
     return { contents: await sendTables(options, publication, { reader, decision, head }), decision, sums }
   })

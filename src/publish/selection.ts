@@ -128,13 +128,14 @@ function conditionOf(
   { key }: Relation,
   { agents, organizations }: NonNullable<TargetConfig['rows']>,
 ): string | undefined {
+  if (key.includes('organization_id') && organizations.length === 0) return undefined
+  const own = key.includes('organization_id') ? `t.organization_id IN ${textList(organizations)}` : 'true'
   if (key.includes('agent_id')) {
     const named = agents.length > 0 ? [`t.agent_id IN ${textList(agents)}`] : []
     const owned = organizations.length > 0 ? [`(t.workspace_id, t.agent_id) IN (${agentsOf(organizations)})`] : []
-    return `(${[...named, ...owned].join(' OR ')})`
+    return `(${[...named, ...owned].join(' OR ')}) AND ${own}`
   }
-  if (!key.includes('organization_id') || organizations.length === 0) return undefined
-  return `t.organization_id IN ${textList(organizations)}`
+  return key.includes('organization_id') ? own : undefined
 }
 
 const isModel = (name: string): boolean => name.startsWith(`${MODELS_SCHEMA}.`)

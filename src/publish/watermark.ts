@@ -14,22 +14,33 @@ export interface TargetWatermark extends Watermark {
   policy: string
   /** Time when its rows were read from the warehouse: the target is as fresh as the warehouse was then. ISO-8601 UTC. */
   asOf: string
+  /** True if history that was asked for is not read yet, so that figures of earlier days may grow. Not read back. */
+  isBackfillUnfinished?: boolean | null
 }
 
 /** The target's table with the watermark, in one row. */
 export const WATERMARK_TABLE = '_publication'
 
 /** Returns the SQL of the values of a watermark's row, whose time is TIMESTAMPTZ. */
-export const watermarkValues = ({ owner, epoch, seq, publicationId, policy, asOf }: TargetWatermark): string =>
+export const watermarkValues = ({
+  owner,
+  epoch,
+  seq,
+  publicationId,
+  policy,
+  asOf,
+  isBackfillUnfinished = null,
+}: TargetWatermark): string =>
   [
     ...[quoteText(owner), quoteText(epoch), String(seq), quoteText(publicationId), quoteText(policy)],
     `${quoteText(asOf)}::TIMESTAMPTZ`,
+    String(isBackfillUnfinished),
   ].join(', ')
 
 /** Returns the statements that store a watermark in the attached database `target`. */
 export const storeWatermark = (watermark: TargetWatermark): string[] => [
   `CREATE OR REPLACE TABLE target.main.${WATERMARK_TABLE}
-    (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMPTZ)`,
+    (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMPTZ, backfill_unfinished BOOLEAN)`,
   `INSERT INTO target.main.${WATERMARK_TABLE} VALUES (${watermarkValues(watermark)})`,
 ]
 
@@ -66,10 +77,16 @@ export function expectBase(place: string, stored: TargetWatermark | null, base: 
 }
 
 /** Returns the members of a watermark in a JSON file. */
-export const watermarkFields = ({ publicationId, asOf, ...rest }: TargetWatermark): object => ({
+export const watermarkFields = ({
+  publicationId,
+  asOf,
+  isBackfillUnfinished = null,
+  ...rest
+}: TargetWatermark): object => ({
   ...rest,
   publication_id: publicationId,
   as_of: asOf,
+  backfill_unfinished: isBackfillUnfinished,
 })
 
 /** Returns the watermark with these members; null if one is missing or has another type. */

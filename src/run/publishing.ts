@@ -78,8 +78,8 @@ export const publishHere =
   }): PublishTo =>
   async (target, signal) => {
     const { warehouse } = app
-    const { threads, extensions, models } = config
-    const settings = { ...config.publish, threads, extensions, models }
+    const { threads, extensions, models, workspaces } = config
+    const settings = { ...config.publish, threads, extensions, models, workspaces }
     const options = { warehouse, home: config.home, target, settings, signal, now: clock.now }
     published(await publish({ ...options, ...(entry && { entry }) }))
   }

@@ -9,9 +9,9 @@ import type { ConvohouseError } from '../../src/core/errors.ts'
 import { registerConsumer } from '../../src/warehouse/changes/consumers.ts'
 import { beginEpoch } from '../../src/warehouse/changes/log-changes.ts'
 import { isDeep } from '../tier.ts'
-import { landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
+import { AGENT, freshWindow, landAgents, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
-import { newTarget, publishTo, rowsIn } from './published.ts'
+import { newTarget, publishTo, rowsIn, SETTINGS } from './published.ts'
 
 const app = temporaryWarehouse()
 
@@ -80,6 +80,26 @@ describe('a snapshot', () => {
     expect((await readdir(app.home)).filter(name => join(app.home, name).startsWith(`${target.path}.`)).sort()).toEqual(
       ['lock', 'next'].map(ending => `${basename(target.path)}.${ending}`),
     )
+  })
+
+  it('says whether a backfill is unfinished', async () => {
+    const place = app.workspace()
+    const target = await copyOfFirst()
+    const settings = { ...SETTINGS, workspaces: [{ id: place.id, since: '2025-01-01' }] }
+    const published = async () => {
+      await publishTo(app, target, { settings })
+      return rowsIn(target.path, 'SELECT backfill_unfinished FROM _publication')
+    }
+    const since = Date.UTC(2025, 0, 1) / 1_000
+    const read = async (fromSec: number) => {
+      const window = freshWindow({ kind: 'head', fromSec })
+      await place.load(await landConversations(place.landing, { records: [], window }))
+    }
+    await place.load(await landAgents(place.landing, { agents: [{ ID: AGENT }] }))
+    await read(since + 1)
+    expect(await published()).toEqual([[true]])
+    await read(since)
+    expect(await published()).toEqual([[false]])
   })
 
   it('that somebody has changed is found by --verify, and repaired by --refill; a compressed one is of a later version', async () => {

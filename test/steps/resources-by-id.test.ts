@@ -174,6 +174,12 @@ const STORED: Record<string, [sql: string, served: () => Promise<string[]>]> = {
     `SELECT concat_ws(' ', agent_id, field_path, source, actor, epoch(changed_at)::BIGINT) AS row FROM audit_log`,
     async () => [...(await auditEntries(agent!)), ...(await auditEntries(other!))],
   ],
+  'changes of agents in the marts': [
+    `SELECT concat_ws(' ', agent_id, field_path, source, actor_id, epoch(changed_at)::BIGINT) AS row FROM marts.fct_agent_changes
+     WHERE starts_with(field_path, field) AND (value_before, value_after) IS NOT DISTINCT FROM
+       (SELECT (old_value, new_value) FROM audit_log WHERE audit_log.entry_id = fct_agent_changes.entry_id AND audit_log.agent_id = fct_agent_changes.agent_id)`,
+    async () => [...(await auditEntries(agent!)), ...(await auditEntries(other!))],
+  ],
 }
 
 /** Returns all entries of an agent's audit log. Each page begins with a whole second, and may end within one. */

@@ -108,9 +108,9 @@ async function openPublisher(
     return publisherOnTemporal(config, { locked: app, request, signal })
   }
   const { warehouse } = app
-  const { home, threads, extensions, models } = config
+  const { home, threads, extensions, models, workspaces } = config
   await forgetUnconfigured(warehouse.writer, config.targets)
-  const settings = { ...config.publish, threads, extensions, models }
+  const settings = { ...config.publish, threads, extensions, models, workspaces }
   return { publish: target => publish({ warehouse, home, target, settings, ...request, signal }), close: app.close }
 }
 

@@ -154,6 +154,18 @@ const changedConversations = (changes: Changes): string =>
 const isFollowed = (table: string): boolean =>
   table === PEOPLE || table.startsWith('marts.') || PUBLISHED_TABLES.some(published => published.table === table)
 
+/** The bookkeeping that the marts have followed in this process: its tables log no changes. */
+const bookkeepingFollowed = new WeakMap<Writer, string>()
+
+/** Returns a text that changes with the bookkeeping of loads, coverage and quarantine. */
+async function bookkeepingOf({ rows }: Pick<Writer, 'rows'>): Promise<string> {
+  const [row] = await rows<{ text: string }>(
+    `SELECT concat_ws(' ', (SELECT count(*) FROM _loads), (SELECT count(*) FROM _quarantine),
+       (SELECT sum(hash(workspace_id, agent_id, from_sec, to_sec)) FROM _covered)) AS text`,
+  )
+  return row!.text
+}
+
 /** Whole marts that changed conversations rarely affect. For each, `sql/refresh/concerned_NAME.sql` returns a row if they do. */
 const RARELY_CONCERNED = ['dim_agents', 'dim_calendar']
 
@@ -165,8 +177,9 @@ const countChanged = async ({ rows }: Writer): Promise<number> => {
 /** Applies the changes; rebuilds everything if they affect more conversations than a slice. */
 async function update(writer: Writer, changes: Changes, slice: number): Promise<void> {
   const changed = new Set(changes.tables.map(({ published }) => published.table))
+  const hasLoaded = bookkeepingFollowed.get(writer) !== (await bookkeepingOf(writer))
   const isConcerned = ({ builtFrom }: Mart): boolean =>
-    builtFrom.some(table => changed.has(table) || !isFollowed(table))
+    builtFrom.some(table => changed.has(table) || (hasLoaded && !isFollowed(table)))
   if (![...changed].some(table => !table.startsWith('marts.')) && !marts().some(isConcerned)) return
   const { dimensions, facts, ofDays, rest } = parts()
   const grouped = [...ofDays, ...rest].filter(({ refresh }) => refresh === 'groups')
@@ -273,14 +286,20 @@ export async function refreshMartsWithin(writer: Writer, { slice = SLICE }: Refr
  * Brings the marts up to the end of the change log.
  * @returns the end of the log, which includes the changed rows of marts
  */
-export const refreshMarts = (writer: Writer, options: RefreshOptions = {}): Promise<Watermark> =>
-  writer
-    .transaction(() => refreshMartsWithin(writer, options))
-    .catch(error => {
-      // The failed transaction may have registered the consumer.
-      forgetLogging(writer)
-      throw error
-    })
+export async function refreshMarts(writer: Writer, options: RefreshOptions = {}): Promise<Watermark> {
+  try {
+    const [bookkeeping, followed] = await writer.transaction(async () => [
+      await bookkeepingOf(writer),
+      await refreshMartsWithin(writer, options),
+    ])
+    bookkeepingFollowed.set(writer, bookkeeping)
+    return followed
+  } catch (error) {
+    // The failed transaction may have registered the consumer.
+    forgetLogging(writer)
+    throw error
+  }
+}
 
 /**
  * Table of the people that conversations name: each person's newest name and address, and the conversation with it. A refresh reads

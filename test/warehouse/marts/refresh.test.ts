@@ -289,6 +289,7 @@ const KINDS: Record<string, Operation> = {
   'a person whom no conversation names any more': exportOf(12, { id: 'c2', version: 5, person: 'bob' }),
   'an erased conversation': { name: 'erase', of: { workspace: 0, id: 'c1' } },
   'a group that becomes empty': exportOf(13, { id: 'c2', version: 5, day: 1, channel: 'webchat' }),
+  'a page without a conversation, two days later': exportOf(3_000),
 }
 
 const MART_RUNS = rounds('MART_RUNS', { usual: 1, deep: 60 })

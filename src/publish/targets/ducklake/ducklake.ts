@@ -61,7 +61,7 @@ async function beginRefill(lake: Lake): Promise<void> {
   for (const name of await tablesOf(lake)) await database.run(`DROP TABLE ${attachedTable({ name })}`)
   for (const schema of SCHEMAS) await database.run(`CREATE SCHEMA IF NOT EXISTS ${ATTACHED}.${schema}`)
   await database.run(`
-    CREATE TABLE ${WATERMARK} (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMPTZ);
+    CREATE TABLE ${WATERMARK} (owner VARCHAR, epoch VARCHAR, seq BIGINT, publication_id VARCHAR, policy VARCHAR, as_of TIMESTAMPTZ, backfill_unfinished BOOLEAN);
     COMMENT ON TABLE ${WATERMARK} IS 'The last publication: its rows are those of the warehouse at as_of. Written by convohouse'`)
 }
 

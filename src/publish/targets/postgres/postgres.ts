@@ -48,6 +48,10 @@ function missing(target: PostgresTarget, state: StoredState, tables: readonly Pa
   return [
     ...schemas.map(name => `CREATE SCHEMA ${quoteName(name)}`),
     ...(state.tables.has(WATERMARK_TABLE) ? [] : bookkeepingTables(target)),
+    // A schema of an earlier version lacks the column.
+    ...(state.tables.get(WATERMARK_TABLE)?.has('backfill_unfinished') === false
+      ? [`ALTER TABLE ${quotedPlace(target, WATERMARK_TABLE)} ADD COLUMN backfill_unfinished boolean`]
+      : []),
     ...created.map(table => createTable(target, table)),
     ...created.map(
       ({ name }) =>
@@ -69,13 +73,19 @@ async function arrived(tables: Package['tables']): Promise<PackagedTable[]> {
 
 const storeWatermark = (
   target: PostgresTarget,
-  { owner, epoch, seq, publicationId, policy, asOf }: TargetWatermark,
+  { owner, epoch, seq, publicationId, policy, asOf, isBackfillUnfinished = null }: TargetWatermark,
 ): string => {
   const place = quotedPlace(target, WATERMARK_TABLE)
-  const values = [quoteText(owner), quoteText(epoch), seq, ...[publicationId, policy, asOf].map(quoteText)]
+  const values = [
+    quoteText(owner),
+    quoteText(epoch),
+    seq,
+    ...[publicationId, policy, asOf].map(quoteText),
+    isBackfillUnfinished,
+  ]
   return `DELETE FROM ${place};
-    INSERT INTO ${place} (owner, epoch, seq, publication_id, policy, as_of)
-    VALUES (${values.join(', ')})`
+    INSERT INTO ${place} (owner, epoch, seq, publication_id, policy, as_of, backfill_unfinished)
+    VALUES (${values.map(String).join(', ')})`
 }
 
 /**

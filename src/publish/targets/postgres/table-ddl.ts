@@ -97,7 +97,7 @@ export function bookkeepingTables(target: Target): string[] {
   const [watermark, tables] = [WATERMARK_TABLE, TABLES_TABLE].map(name => quotedPlace(target, name))
   return [
     `CREATE TABLE ${watermark} (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), owner text NOT NULL, epoch text NOT NULL,
-      seq bigint NOT NULL, publication_id text NOT NULL, policy text NOT NULL, as_of timestamptz NOT NULL)`,
+      seq bigint NOT NULL, publication_id text NOT NULL, policy text NOT NULL, as_of timestamptz NOT NULL, backfill_unfinished boolean)`,
     `COMMENT ON TABLE ${watermark} IS 'The last publication: its rows are those of the warehouse at as_of. Written by convohouse'`,
     `CREATE TABLE ${tables} (name text PRIMARY KEY)`,
     `COMMENT ON TABLE ${tables} IS 'The tables that publications have created. Written by convohouse'`,

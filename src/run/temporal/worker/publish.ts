@@ -37,8 +37,8 @@ export function publishingActivity(options: { config: Config; app: App; failing:
   return async ({ target: name, refill, verify, isAttended }, { stopping, progress }) => {
     const target = config.targets.find(one => one.name === name)
     if (!target) return null
-    const { threads, extensions, models } = config
-    const settings = { ...config.publish, threads, extensions, models }
+    const { threads, extensions, models, workspaces } = config
+    const settings = { ...config.publish, threads, extensions, models, workspaces }
     const onPhase = (phase: PublicationPhase, facts: { rows?: number }) => progress({ phase, ...facts })
     progress({ phase: 'waiting' })
     try {
