@@ -9,7 +9,7 @@
 --   workspace_id       VARCHAR      none  Workspace
 --   organization_id    VARCHAR      none  Organization
 --   organization_name  VARCHAR      none  Name, else its id
---   kind               VARCHAR      none  Kind, e.g. client; `unknown` if none is stated
+--   kind               VARCHAR      word  Kind, e.g. client; `unknown` if none is stated
 --   created_at         TIMESTAMPTZ  none  When it was created
 --   is_listed          BOOLEAN      none  The vendor still has it
 --   agents             BIGINT       none  Agents that are assigned to it now

@@ -21,11 +21,11 @@
 --   agent_title   VARCHAR      none     Title of the agent
 --   changed_at    TIMESTAMPTZ  none     When the field changed
 --   day           DATE         none     Day of the change in the workspace's time zone
---   field         VARCHAR      none     First part of the field's path, e.g. nodes
---   field_path    VARCHAR      none     Path of the field, with ids of nodes in brackets
+--   field         VARCHAR      label    First part of the field's path, e.g. nodes
+--   field_path    VARCHAR      label    Path of the field, with ids of nodes in brackets
 --   value_before  VARCHAR      content  Value before the change; NULL if there was none, or if it may be secret
 --   value_after   VARCHAR      content  Value after it, likewise
---   source        VARCHAR      none     What changed it, e.g. user_update or template_clone
+--   source        VARCHAR      word     What changed it, e.g. user_update or template_clone
 --   actor_id      VARCHAR      staff    Who changed it
 --   actor_name    VARCHAR      staff    Name of that person, if it is known
 SELECT
