@@ -124,8 +124,8 @@ export function makeSteps(
     onFinishing({ work: 'marts', left: null })
     await refreshMarts(writer)
     const before = new Map((await wrongModels(writer)).map(({ name, outcome }) => [name, outcome]))
-    if (folder !== null) onFinishing({ work: 'models', left: null })
-    const models = await refreshModels({ warehouse, folder, now, signal })
+    const onModel = (name: string): void => onFinishing({ work: 'models', left: null, name })
+    const models = await refreshModels({ warehouse, folder, now, signal, onModel })
     return models
       .filter(({ name, outcome }) => outcome !== 'built' && outcome !== before.get(name))
       .map(({ name }) => name)

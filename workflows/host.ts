@@ -27,6 +27,8 @@ export interface Finishing {
   work: 'pages' | 'resources' | 'marts' | 'models' | 'checks'
   /** Number of pages or ids that are left; null if it is not known. */
   left: number | null
+  /** The model that is built. */
+  name?: string
 }
 
 export type ProgressUpdate =

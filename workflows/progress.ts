@@ -135,8 +135,8 @@ const FINISHING: Record<Finishing['work'], string> = {
 }
 
 /** Returns text such as `loading landed pages, 312 left`. */
-export const finishingText = ({ work, left }: Finishing): string =>
-  `${FINISHING[work]}${left === null ? '' : `, ${left} left`}`
+export const finishingText = ({ work, left, name }: Finishing): string =>
+  name ? `building the model ${name}` : `${FINISHING[work]}${left === null ? '' : `, ${left} left`}`
 
 /** Returns the progress as text for Temporal's UI, which renders Markdown. */
 export function progressMarkdown(progress: Progress): string {

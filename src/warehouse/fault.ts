@@ -44,7 +44,7 @@ export function warehouseFault(file: string, cause: unknown): ConvohouseError | 
   }
   if (!isInvalidated(cause) && !(DAMAGED.test(message) && named.startsWith(file))) return null
   return new ConvohouseError('HOME_UNUSABLE', {
-    what: `The warehouse ${file} cannot be used: ${firstLine(message)}`,
+    what: `The warehouse ${file} ${DAMAGED.test(message) ? 'is damaged' : 'cannot be used'}: ${firstLine(message)}`,
     hint: 'Run the same command again. If the error persists, move the file and its .wal away: `convohouse replay` rebuilds it from the landing.',
     cause,
   })

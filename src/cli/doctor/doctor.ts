@@ -107,14 +107,8 @@ async function diagnose(flags: DoctorFlags): Promise<Finding[]> {
     const config = configAt(flags.config)
     const workspaces = chooseWorkspaces(config, flags.workspace)
     const found = `${config.source}: ${counted(config.workspaces.length, 'workspace')} (${config.workspaces.map(({ id }) => id).join(', ')}), data folder ${config.home}`
-    const setup = {
-      config,
-      workspaces,
-      stores: openStores(config.home),
-      offline: flags.offline === true,
-      maxAgeMs: flags.maxAge,
-    }
-    return [...node, ...named('configuration', [ok(found)]), ...(await examine(setup))]
+    const given = { stores: openStores(config.home), offline: flags.offline === true, maxAgeMs: flags.maxAge }
+    return [...node, ...named('configuration', [ok(found)]), ...(await examine({ config, workspaces, ...given }))]
   } catch (error) {
     const others = skip('not checked: they need a configuration')
     return [...node, ...named('configuration', [fail(error)]), ...named('all others', [others])]

@@ -33,8 +33,7 @@ export const targets: Check = async ({ config, rows, answers, nowMs, maxAgeMs, o
       ? skip(`${target.name}: its last publication is not checked, since the warehouse cannot be read`)
       : lagOf(status, nowMs)
     const old = staleTarget(status, config.publish.everyMs, maxAgeMs).map(late)
-    const isSaid = isWrong || (old.length > 0 && !status.isGone)
-    found.push(...own, ...old, ...(isSaid ? [] : [lag]))
+    found.push(...own, ...old, ...(isWrong || (old.length > 0 && !status.isGone) ? [] : [lag]))
   }
   return [...found, ...(await outcomesOf(() => keyOf(config, statuses)))]
 }

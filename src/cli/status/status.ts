@@ -97,14 +97,13 @@ async function statusesOf(
   const all = [...new Set([...configured.map(({ id }) => id), ...known])]
   const stores = openStores(storage.home)
   const statuses: WorkspaceStatus[] = []
-  const nowMs = Date.now()
   for (const workspaceId of chooseIds(all, flags.workspace)) {
     const settings = configured.find(({ id }) => id === workspaceId)
     const [landing, leaseLog] = [stores.landing.workspace(workspaceId), stores.leaseLog({ workspaceId, run: 'status' })]
-    const options = { home: storage.home, landing, leaseLog, workspaceId, settings, rows, isHeld, nowMs }
+    const options = { home: storage.home, landing, leaseLog, workspaceId, settings, rows, isHeld, nowMs: Date.now() }
     statuses.push(await workspaceStatus({ ...options, maxAgeMs: flags.maxAge }))
   }
-  const targets = config ? await targetStatuses(rows, config.targets, nowMs) : []
+  const targets = config ? await targetStatuses(rows, config.targets, Date.now()) : []
   const judged = targets.map(one => ({ ...one, stale: staleTarget(one, config!.publish.everyMs, flags.maxAge) }))
   return { statuses, targets: judged }
 }

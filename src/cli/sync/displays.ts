@@ -264,7 +264,7 @@ function jsonDisplay(workspaceId: string): Display {
         const { received, waiting, applied } = news
         events(JSON.stringify({ received, waiting, applied }))
       }
-      if (news.kind === 'finishing') finishing(JSON.stringify({ work: news.work, left: news.left }))
+      if (news.kind === 'finishing') finishing(JSON.stringify({ work: news.work, left: news.left, name: news.name }))
       if (news.kind === 'waiting') {
         const { untilMs, reason, code } = news
         waiting(JSON.stringify({ until: momentText(untilMs), reason, ...(code && { code }) }))

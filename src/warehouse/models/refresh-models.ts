@@ -35,6 +35,8 @@ export interface ModelOptions {
   signal?: AbortSignal
   /** Time limit for one model (default: a minute). */
   timeoutMs?: number
+  /** Called when a model begins to be built. */
+  onModel?: (name: string) => void
 }
 
 interface Plan {
@@ -247,10 +249,8 @@ async function refresh(options: Options): Promise<StoredModel[]> {
   const stored = new Map((await storedModels(writer)).map(model => [model.name, model]))
   if (folder === null && stored.size === 0) return []
   const { models } = await planOf(warehouse, folder === null ? [] : await modelFiles(folder))
-  await dropRemoved(
-    writer,
-    [...stored.values()].filter(({ name }) => models.every(model => model.name !== name)),
-  )
+  const removed = [...stored.values()].filter(({ name }) => models.every(model => model.name !== name))
+  await dropRemoved(writer, removed)
   if (models.length === 0) {
     if (stored.size > 0) await removeConsumer(writer, MODELS_CONSUMER)
     return []
@@ -264,6 +264,7 @@ async function refresh(options: Options): Promise<StoredModel[]> {
     const stopped = obstacle(model, results)
     const attempt = { model, before, nowMs: now() }
     const isSkipped = before && !stopped && !(await isDue(writer, attempt))
+    if (!isSkipped) options.onModel(model.name)
     results.set(model.name, isSkipped ? before : await attempted(options, attempt, stopped))
   }
   await follow(writer, begun, [...results.values()])
@@ -288,16 +289,14 @@ const running = new WeakMap<Writer, Promise<unknown>>()
 /** Runs `work` when no refresh of models runs. */
 export function inTurn<T>(writer: Writer, work: () => Promise<T>): Promise<T> {
   const turn = (running.get(writer) ?? Promise.resolve()).then(work)
-  running.set(
-    writer,
-    turn.catch(() => {}),
-  )
+  const ended = turn.catch(() => {})
+  running.set(writer, ended)
   return turn
 }
 
 /** Like `refreshModels`, within the caller's turn. */
 export const refreshModelsWithin = (options: ModelOptions): Promise<StoredModel[]> =>
-  refresh({ now: Date.now, signal: new AbortController().signal, timeoutMs: MINUTE, ...options })
+  refresh({ now: Date.now, signal: new AbortController().signal, timeoutMs: MINUTE, onModel: () => {}, ...options })
 
 /**
  * Refreshes the models. One refresh runs at a time. Errors of single models are part of the result.

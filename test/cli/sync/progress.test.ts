@@ -87,6 +87,8 @@ describe('progress', () => {
     expect(live(withNews(loading, { kind: 'finishing', work: 'marts', left: null }, NOW)).at(-1)).toBe(
       'refreshing the marts',
     )
+    const model = { kind: 'finishing', work: 'models', left: null, name: 'vip' } as const
+    expect(live(withNews(loading, model, NOW)).at(-1)).toBe('building the model vip')
   })
 
   it('shows the sync that this one waits behind, until its turn comes', () => {

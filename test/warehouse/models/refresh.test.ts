@@ -39,7 +39,7 @@ const load = async (...ids: string[]) => {
 const write = (name: string, ...lines: string[]) => writeFile(join(folder, `${name}.sql`), lines.join('\n'))
 const remove = (name: string) => unlink(join(folder, `${name}.sql`))
 
-const refresh = (more: { timeoutMs?: number; signal?: AbortSignal } = {}) =>
+const refresh = (more: { timeoutMs?: number; signal?: AbortSignal; onModel?: (name: string) => void } = {}) =>
   refreshModels({ warehouse: app.warehouse, folder, now: () => nowMs, ...more })
 
 /** Returns the outcome of each model, by name. */
@@ -142,7 +142,10 @@ describe('models', () => {
     // The model is the first by name, but reads the other.
     await write('a_counted', ...COUNTED)
     await write('by_conversation', ...CHANNELS)
-    expect(await outcomes()).toEqual({ by_conversation: 'built', a_counted: 'built' })
+    const named: string[] = []
+    const onModel = (name: string) => void named.push(name)
+    expect(await outcomes({ onModel })).toEqual({ by_conversation: 'built', a_counted: 'built' })
+    expect(named).toEqual(['by_conversation', 'a_counted'])
     const conversation = { workspace_id: workspace.id, channel: 'channel-1', n: '1' }
     expect(await rows('by_conversation')).toEqual(['a', 'b'].map(id => ({ ...conversation, conversation_id: id })))
     expect(await rows('a_counted')).toEqual([

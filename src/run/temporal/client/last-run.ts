@@ -51,7 +51,7 @@ function endFromError(error: unknown): End {
   const { code, what } =
     error instanceof ConvohouseError
       ? { code: error.code, what: error.message }
-      : (failureIn(error) ?? { code: null, what: (error as Error).message })
+      : (failureIn(error) ?? { code: null, what: "Temporal's UI shows why" })
   return code === 'INTERRUPTED'
     ? { outcome: 'interrupted', failure: null }
     : { outcome: 'failed', failure: { code, what } }
