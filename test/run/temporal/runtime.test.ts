@@ -27,7 +27,8 @@ it("texts of the SDK's libraries are put into words, and those that are no fault
     "warn: Temporal's server is asked again: the connection failed",
   )
   expect(entry('gRPC call retried', 'Connection refused (os error 111)')).toContain('nothing listens there')
-  expect(entry('Query not found when attempting to respond to it')).toBeNull()
+  for (const what of ['Query not found when attempting to respond to it', 'Task not found when completing'])
+    expect(entry(what)).toBeNull()
   expect(entry('Workflow task took long')).toBe('warn: Workflow task took long')
   const failed = Object.assign(new Error(transport), { name: 'ServiceError' })
   expect(errorLines(failed)[0]).toBe(

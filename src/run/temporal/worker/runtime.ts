@@ -9,8 +9,8 @@ interface RuntimeSettings {
   log(line: string): void
 }
 
-/** By design, each worker polls for one kind of task, and the asker of a query does not wait for ever. */
-const ON_PURPOSE = /not polling for|query not found/i
+/** By design, each worker polls for one kind of task, and the asker of a query or task may have ended before its answer. */
+const ON_PURPOSE = /not polling for|(query|task|activity) not found/i
 
 /** Returns the line for an entry of the SDK's log; null for none. Texts of its Rust libraries are put into words. */
 export function lineOf({ level, message, meta = {} }: Omit<LogEntry, 'timestampNanos'>): string | null {
