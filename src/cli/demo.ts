@@ -4,7 +4,9 @@ import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { drainAll } from '../../workflows/ingest.ts'
 import type { SyncReport } from '../../workflows/steps.ts'
+import { spoolOf } from '../app/spool.ts'
 import { type App, openApp } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Config, readConfig } from '../config.ts'
@@ -12,9 +14,11 @@ import { ConvohouseError } from '../core/errors.ts'
 import { DAY, SECOND } from '../core/time.ts'
 import { count, counted } from '../core/words.ts'
 import { makeFolder } from '../files/durable.ts'
+import { openIntake } from '../receiver/intake.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../run/embedded.ts'
 import { SANDBOX_DEFAULTS } from '../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
+import { DEFAULT_WEBHOOK_SECRET } from '../sandbox/webhooks.ts'
 import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
 import { invalidFlag, newPath } from './flags/values.ts'
 import { writeResult } from './output/write.ts'
@@ -48,6 +52,8 @@ const AGENTS = 3
 const CONVERSATIONS = 2_000
 const ARRIVALS_PER_DAY = 80
 const LATER_DAYS = 2
+/** Days of which the webhook events, which have the transcripts, are received. */
+const EVENT_DAYS = 3
 const QUERY_TIMEOUT_MS = 30 * SECOND
 
 interface Demo {
@@ -126,6 +132,17 @@ async function sync(options: EmbeddedOptions): Promise<SyncReport> {
   }
 }
 
+/** Receives the sandbox's events of the last days, and applies them. */
+async function receive(sandbox: Sandbox, { app, workspace, config: { home }, clock = systemClock }: EmbeddedOptions) {
+  const intake = openIntake({ home, workspaces: [{ id: workspace.id, secrets: [DEFAULT_WEBHOOK_SECRET] }] })
+  const events = [...sandbox.world.events(clock.now() - EVENT_DAYS * DAY, clock.now())]
+  const bodies = events.map(({ payload }) => JSON.stringify({ ...payload, workspaceSecret: DEFAULT_WEBHOOK_SECRET }))
+  await Promise.all(bodies.map(body => intake.take(Buffer.from(body), null)))
+  await intake.close()
+  await drainAll(spoolOf({ app, home, workspace, now: clock.now }), workspace.id)
+  print(`${counted(events.length, 'webhook event')} of the last ${EVENT_DAYS} days received, with the transcripts.`, '')
+}
+
 async function held({ app }: EmbeddedOptions): Promise<number> {
   const [row] = await app.warehouse.writer.rows<{ n: number }>(
     'SELECT count(*)::INTEGER AS n FROM conversations WHERE _complete',
@@ -163,17 +180,18 @@ async function play(demo: Demo, sandbox: Sandbox): Promise<void> {
   heading(`${LATER_DAYS} days later`)
   sandbox.clock.advance(LATER_DAYS * DAY)
   const heldBefore = await withApp(demo, held)
+  await withApp(demo, options => receive(sandbox, options))
   const second = await withApp(demo, sync)
   const arrived = (await withApp(demo, held)) - heldBefore
   print('', secondSyncText({ arrived, again: second.conversations - arrived, heldBefore }))
 }
 
-/** Describes the second sync. `again` counts conversations that were exported again as part of the weekly sample. */
+/** Describes the second sync. `again` counts conversations that were exported again: changed ones, and the weekly sample. */
 function secondSyncText({ arrived, again, heldBefore }: { arrived: number; again: number; heldBefore: number }) {
   const exported = `Exported: ${counted(arrived, 'new conversation')}.`
   const stored = `the ${count(heldBefore)} existing ones`
   if (again === 0) return `${exported} None of ${stored} was exported again.`
-  return `${exported} Of ${stored}, a random sample of ${count(again)} was exported again, to measure how stale the others are.`
+  return `${exported} Of ${stored}, ${count(again)} were exported again: those that events report as changed, and a random sample, to measure how stale the others are.`
 }
 
 /** @throws FLAG_INVALID, INTERRUPTED */

@@ -1,5 +1,6 @@
 // `convohouse sandbox`: serves the vendor's API with generated data until it is stopped.
 import type { Command } from 'commander'
+import { timeZone } from '../config/values.ts'
 import { parseDuration } from '../core/time.ts'
 import { FAULTS } from '../sandbox/faults/fault-settings.ts'
 import { HOSTILE } from '../sandbox/hostile/hostility.ts'
@@ -27,6 +28,7 @@ export const define = (command: Command): Command =>
       number('--arrivals-per-day', { min: 0, max: 1_000_000 }),
     )
     .option('--seed <n>', 'seed of the generated data (default: 1)', whole('--seed', -(2 ** 31), 2 ** 32 - 1))
+    .option('--time-zone <name>', 'time zone of the working days of contacts and people (default: UTC)', zone)
     .option('--traffic', 'agents are renamed, and events report organizations and clients that come and go')
     .option('--unpaid', 'the workspace has never paid: the export is refused')
     .option('--hourly <n>', 'requests per hour (default: 1500)', whole('--hourly', 1, 1_000_000))
@@ -73,6 +75,11 @@ Examples:
   $ convohouse sandbox --webhooks http://127.0.0.1:8787/webhooks`,
     )
     .action(runSandbox)
+
+function zone(name: string): string {
+  if (timeZone.safeParse(name).success) return name
+  throw invalidFlag(`--time-zone cannot be ${JSON.stringify(name)}.`, 'Give an IANA name such as Europe/Berlin.')
+}
 
 /** Returns one line `  name   help` per name. */
 function namesTable(table: Record<string, { help: string }>): string {

@@ -34,6 +34,8 @@ export const SANDBOX_DEFAULTS = {
   /** New conversations per day after `startMs`, over all agents. */
   arrivalsPerDay: 200,
   seed: 1,
+  /** IANA name of the workspace's time zone, in which contacts write and people work. */
+  timeZone: 'UTC',
   /** Meaning of the record's `ts`: its first message, or its last activity (notes on the API, "What is `ts`"). */
   ts: 'created' as 'created' | 'activity',
   /** True to rename agents from time to time and to report that organizations and their clients come and go. */

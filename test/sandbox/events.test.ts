@@ -1,5 +1,6 @@
 // Compares webhook events with the API document (section 6) and with what the export returns at the same time.
 import { describe, expect, it } from 'vitest'
+import { MINUTE, SECOND } from '../../src/core/time.ts'
 import { LIGHT_FIELDS, type Turn } from '../../src/sandbox/events/conversation-events.ts'
 import { EVENT_NAMES, type EventName } from '../../src/sandbox/events/event-types.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
@@ -66,6 +67,29 @@ describe('an event', () => {
     }
     const roles = new Set(updates.flatMap(({ turns }) => turns.map(({ role }) => role)))
     expect([...roles].sort()).toEqual(['assistant', 'human_agent', 'user'])
+  })
+
+  it('of a conversation has the agent answer within seconds, and from the acceptance of a handoff on, a person within minutes', () => {
+    const latest = [...new Map(updates.map(update => [update.convoId, update])).values()]
+    const waits = { first: [] as number[], assistant: [] as number[], human_agent: [] as number[] }
+    for (const { turns, lightConvoData } of latest) {
+      const { handoffHistory } = lightConvoData as { handoffHistory?: { acceptedAt: number | null }[] }
+      const accepted = (handoffHistory ?? []).map(({ acceptedAt }) => acceptedAt ?? Number.POSITIVE_INFINITY)
+      for (const [place, { role, timestamp }] of turns.entries()) {
+        const before = turns[place - 1]
+        if (role === 'user' || before?.role !== 'user') continue
+        waits[role].push(timestamp - before.timestamp)
+        if (place === 2) waits.first.push(timestamp - before.timestamp)
+        if (role === 'human_agent' && handoffHistory) expect(Math.min(...accepted)).toBeLessThan(timestamp)
+      }
+    }
+    const median = (of: number[]) => of.toSorted((a, b) => a - b)[of.length >>> 1]!
+    expect(Math.min(waits.first.length, waits.human_agent.length)).toBeGreaterThan(30)
+    expect(Math.min(...waits.first)).toBeGreaterThan(0)
+    for (const agent of [waits.first, waits.assistant])
+      expect([median(agent) > SECOND, Math.max(...agent) <= 20 * SECOND]).toEqual([true, true])
+    expect(median(waits.human_agent)).toBeGreaterThan(10 * median(waits.assistant))
+    expect(waits.human_agent.filter(ms => ms > MINUTE).length).toBeGreaterThan(waits.human_agent.length / 3)
   })
 
   it('of a message, an assignment or a form agrees with the transcript and the record from then on', () => {

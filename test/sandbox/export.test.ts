@@ -1,6 +1,6 @@
 // Compares the export (section 4.12), its records (2.10) and the limits (section 8) with the API document.
 import { describe, expect, it } from 'vitest'
-import { MINUTE } from '../../src/core/time.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/core/time.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { createWorld } from '../../src/sandbox/world/world.ts'
 import {
@@ -176,11 +176,18 @@ describe('the limits', () => {
   })
 })
 
+interface AuditPage {
+  entries: { ts: number; field: string; oldValue: string; newValue: string; source: string }[]
+  nextCursorTs: number | null
+}
+
 describe('a record', () => {
-  const options = { startMs: START_MS, conversations: 2_000, agents: 2, seed: 7 }
+  const options = { startMs: START_MS, conversations: 2_000, agents: 2, seed: 7, timeZone: 'Asia/Tokyo' }
   const world = createWorld(options)
   const texts = Array.from({ length: 2_000 }, (_, index) => world.render(index, START_MS))
   const records = texts.map(text => JSON.parse(text) as Record<string, unknown>)
+  const recordsOf = (agent: string) =>
+    records.filter(({ ID }) => world.find(agent, ID as string, START_MS) !== undefined)
 
   it('has the documented fields and types; each field occurs, and most are optional', () => {
     for (const record of records.slice(0, 400)) expect(Conversation.safeParse(record).error).toBeUndefined()
@@ -199,6 +206,72 @@ describe('a record', () => {
     expect(all).not.toMatch(/\p{Surrogate}/u)
     const times = [...all.matchAll(/:(1[78]\d{11})\b/g)].map(([, ms]) => Number(ms))
     expect([times.length > 10_000, Math.max(...times) <= START_MS]).toEqual([true, true])
+  })
+
+  it('is of a contact who may return, to the same agent and on other channels', () => {
+    const channels = new Map<string, string[]>()
+    for (const id of world.agentIds())
+      for (const record of recordsOf(id)) {
+        const { contactIdentityId, sessions } = record as {
+          contactIdentityId?: string
+          sessions: { channel: string }[]
+        }
+        if (!contactIdentityId) continue
+        const contact = `${id} ${contactIdentityId}`
+        channels.set(contact, [...(channels.get(contact) ?? []), sessions[0]!.channel])
+      }
+    const returning = [...channels.values()].filter(({ length }) => length > 1)
+    expect(returning.length).toBeGreaterThan(50)
+    expect(returning.length).toBeLessThan(channels.size / 3)
+    expect(returning.filter(of => new Set(of).size > 1).length).toBeGreaterThan(30)
+  })
+
+  it('follows the working week of the time zone: contacts rest at night, people at lunch and weekends', () => {
+    const local = (ms: number) => new Date(ms + 9 * HOUR)
+    const inHours = (ms: number, from: number, to: number) =>
+      local(ms).getUTCDay() % 6 !== 0 && local(ms).getUTCHours() >= from && local(ms).getUTCHours() < to
+    const share = (times: readonly number[], from: number, to: number) =>
+      times.filter(ms => inHours(ms, from, to)).length / times.length
+    const begun = records.map(({ firstMessageTS }) => firstMessageTS as number)
+    const resolved = records.flatMap(({ resolvedAt }) => (resolvedAt as number | null) ?? [])
+    const handoffs = records.flatMap(
+      ({ handoffHistory }) => (handoffHistory ?? []) as { requestedAt: number; acceptedAt: number | null }[],
+    )
+    const accepted = handoffs.filter(({ acceptedAt }) => acceptedAt !== null) as {
+      requestedAt: number
+      acceptedAt: number
+    }[]
+    const acceptances = accepted.map(({ acceptedAt }) => acceptedAt)
+    expect(Math.min(begun.length, resolved.length, acceptances.length)).toBeGreaterThan(150)
+    // Of an even distribution, 30 % would be in these hours.
+    expect(share(begun, 8, 18)).toBeGreaterThan(0.45)
+    expect(share(begun, 0, 6)).toBeLessThan(0.1)
+    for (const times of [acceptances, resolved]) {
+      expect(share(times, 8, 18)).toBeGreaterThan(0.8)
+      expect(share(times, 12, 13)).toBeLessThan(share(times, 11, 12))
+    }
+    const reversed = accepted.filter(({ requestedAt, acceptedAt }) => acceptedAt < requestedAt)
+    expect([reversed.length > 0, reversed.length < accepted.length / 20]).toEqual([true, true])
+  })
+
+  it('is more often resolved after a revision of its agent, which the audit log names', async () => {
+    const sandbox = await open(options)
+    for (const id of world.agentIds()) {
+      const path = `/v3/agents/${id}/audit-log?limit=200`
+      const { entries, nextCursorTs } = (await ask<AuditPage>(sandbox, 'GET', path)).body
+      const older = (await ask<AuditPage>(sandbox, 'GET', `${path}&cursorTs=${nextCursorTs ?? 0}`)).body.entries
+      const revisions = [...entries, ...older].filter(({ field }) => field === 'nodes[fallback].instructions')
+      expect(new Set(revisions.map(({ ts }) => ts)).size).toBe(1)
+      const { ts, oldValue, newValue, source } = revisions[0]!
+      expect([source, oldValue === newValue]).toEqual(['user_update', false])
+      const resolvedShare = (isAfter: boolean) => {
+        const those = recordsOf(id).filter(
+          ({ firstMessageTS }) => (firstMessageTS as number) >= ts * SECOND === isAfter,
+        )
+        return those.filter(({ isResolved }) => isResolved).length / those.length
+      }
+      expect(resolvedShare(true) - resolvedShare(false)).toBeGreaterThan(0.1)
+    }
   })
 
   it('is the same for the same seed, and changes exactly when its state key does', () => {

@@ -192,7 +192,7 @@ function said({ seed, index, locale }: Scene, session: number, count: number) {
 
 function sessionTurns(scene: Scene, number: number) {
   const { exchanges } = scene.life.courses[number]!
-  const { id: sessionId, startMs, userMessages } = scene.sessions[number]!
+  const { id: sessionId, startMs, lastMs, userMessages } = scene.sessions[number]!
   const turn = (place: number, fields: { role: Role; text: string; timestamp: number; userId?: string }) => ({
     turnId: `${sessionId}_${place}`,
     sessionId,
@@ -207,7 +207,7 @@ function sessionTurns(scene: Scene, number: number) {
       turn(2 * place + 2, { ...answerer(scene, number, answeredMs), text: answer, timestamp: answeredMs }),
     ]
   })
-  return [greeting, ...talked]
+  return [greeting, ...talked].filter(({ timestamp }) => timestamp <= lastMs)
 }
 
 type Role = 'assistant' | 'user' | 'human_agent'

@@ -17,6 +17,7 @@ import {
 } from '../world/agents/resources.ts'
 import { CANARY } from '../world/agents/secret-bearing.ts'
 import { Draw, PURPOSE } from '../world/random.ts'
+import { revisionMs } from '../world/schedule.ts'
 import { type Answer, fault, jsonAnswer } from './answer.ts'
 import { readBody, readQuery } from './input.ts'
 import type { Route, RouteRequest, SandboxService } from './route.ts'
@@ -208,5 +209,6 @@ function entriesOf({ options }: SandboxService, agent: FoundAgent, nowMs: number
     record: agent.record,
     variables: Object.fromEntries(secret.map(({ id, value }) => [`variables[${id}].value`, value])),
     startMs: options.startMs,
+    revisedMs: revisionMs(options, agent.agent),
   })
 }

@@ -1,10 +1,8 @@
 // Determines when each conversation begins, and with which agent, from its index. Start times never decrease with the index.
-import { DAY, HOUR } from '../../core/time.ts'
+import { DAY } from '../../core/time.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { Draw, PURPOSE } from './random.ts'
-
-/** Amplitude of the daily rhythm; must be below a day / 2π (3.8 h) to keep start times in index order. */
-const RHYTHM_MS = 2.5 * HOUR
+import { createWorkingHours, type Rhythm } from './working-hours.ts'
 
 /** Group size within which neighbours may share a `ts`. */
 const BLOCK = 4
@@ -14,6 +12,8 @@ export type Placement = ReturnType<typeof createPlacement>
 
 export function createPlacement(options: ResolvedOptions) {
   const { seed, conversations } = options
+  const hours = createWorkingHours(options)
+  const begin = createBegin(options, hours.contacts)
   const cumulative = agentShares(options.agents)
   /** Returns the conversation whose times this one shares; usually the conversation itself. */
   const leaderOf = (index: number): number => {
@@ -28,19 +28,20 @@ export function createPlacement(options: ResolvedOptions) {
     return cumulative.findIndex(share => unit < share)
   }
   /** Returns the time of its first message, in ms; grows with the index. */
-  const createdMs = (index: number): number => begin(options, leaderOf(index))
-  return { leaderOf, agentOf, createdMs }
+  const createdMs = (index: number): number => begin(leaderOf(index))
+  return { hours, leaderOf, agentOf, createdMs }
 }
 
-function begin(options: ResolvedOptions, index: number): number {
+/** Spreads conversations evenly over the activity of contacts. */
+function createBegin(options: ResolvedOptions, contacts: Rhythm): (index: number) => number {
   const { seed, conversations, startMs, historyDays, arrivalsPerDay } = options
-  const jitter = new Draw(seed, index, PURPOSE.timing).unit()
-  const evenly =
-    index < conversations
-      ? ((index + jitter) / conversations - 1) * historyDays * DAY
-      : ((index - conversations + jitter) / arrivalsPerDay) * DAY
-  // The sine is 0 at the start, so the rhythm moves nothing across it.
-  return Math.floor(startMs + evenly + RHYTHM_MS * Math.sin((2 * Math.PI * evenly) / DAY))
+  const historyMs = contacts.level(startMs) - contacts.level(startMs - historyDays * DAY)
+  return index => {
+    const place = index - conversations + new Draw(seed, index, PURPOSE.timing).unit()
+    // Rounding must not move a conversation across the start.
+    if (index < conversations) return Math.min(startMs, contacts.after(startMs, (place / conversations) * historyMs))
+    return Math.max(startMs, contacts.after(startMs, (place / arrivalsPerDay) * DAY))
+  }
 }
 
 /** Returns the cumulative shares of the agents; a higher agent number has a smaller share. The last sum is exactly 1. */

@@ -10,7 +10,14 @@ const NOTES_SHARE = 0.25
 const BUG_SHARE = 0.02
 const LEAD_SHARE = 0.2
 const FORM_SHARE = 0.15
-const HANDOFF_SHARE = 0.4
+
+/** Share of requests of a person that nobody accepts although all people are at work, and that one on call accepts at night. */
+const MISSED_SHARE = 0.08
+const ON_CALL_SHARE = 0.04
+
+/** Bounds of the time that an answer takes of the agent and, after a handoff is accepted, of a person. */
+const AGENT_REPLY_MS = [SECOND, 20 * SECOND] as const
+const PERSON_REPLY_MS = [MINUTE, 10 * MINUTE] as const
 
 /** Changes after the sessions. */
 interface Aftermath {
@@ -103,8 +110,9 @@ interface SessionKey {
 }
 
 function courseOf(key: SessionKey, session: Session): Course {
-  const exchanges = session.human ? exchangesOf(key, session) : []
-  return { exchanges, persisted: middles(exchanges.length), handoff: handoffOf(key, session) }
+  const handoff = handoffOf(key, session)
+  const exchanges = session.human ? exchangesOf(key, session, handoff?.acceptedMs) : []
+  return { exchanges, persisted: middles(exchanges.length), handoff }
 }
 
 /** Returns when a session is persisted: after at most two exchanges, since the vendor does not persist each message. */
@@ -117,13 +125,16 @@ function middles(exchanges: number): number[] {
 export type Handoff = NonNullable<ReturnType<typeof handoffOf>>
 
 /** Returns the handoff of a session to a person; undefined if it has none. Without `acceptedMs`, nobody accepted it. */
-function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs }: Session) {
+function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs, handedOff, staffing }: Session) {
+  if (!handedOff) return undefined
   const draw = new Draw(seed, index, PURPOSE.handoff + session)
-  if (!draw.chance(HANDOFF_SHARE)) return undefined
-  const requestedMs = startMs + Math.floor((endMs - startMs) * draw.unit())
-  const acceptedMs = Math.min(endMs, requestedMs + draw.int(1, 30 * MINUTE))
+  draw.word() // the schedule uses this draw
+  const requestedMs = startMs + Math.floor((endMs - startMs) * draw.unit() * 0.6)
+  // The vendor's clocks differ: a few are accepted before the request.
+  const waitMs = draw.logarithmic(19 * SECOND, 25 * MINUTE) - 20 * SECOND
+  const acceptedMs = Math.max(startMs, requestedMs + Math.min(waitMs, Math.floor((endMs - requestedMs) * 0.6)))
   const teams = draw.several(TEAMS, 2)
-  const accepted = draw.chance(0.8)
+  const accepted = draw.chance(Math.max(ON_CALL_SHARE, staffing - MISSED_SHARE))
   return {
     requestedMs,
     acceptedMs: accepted ? acceptedMs : undefined,
@@ -140,18 +151,22 @@ function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs }: Ses
 export const drawExchanges = (draw: Draw): number => draw.logarithmic(2, 30)
 
 /** Returns all exchanges of a session in order. No two answers share a millisecond; each question comes after the previous answer. */
-function exchangesOf({ seed, index, session }: SessionKey, { startMs, endMs }: Session): Exchange[] {
+function exchangesOf(key: SessionKey, { startMs, endMs }: Session, acceptedMs = Number.POSITIVE_INFINITY): Exchange[] {
+  const { seed, index, session } = key
   const model = new Draw(seed, index, PURPOSE.session + session)
   model.word() // the model uses this draw
   const count = drawExchanges(model)
   const draw = new Draw(seed, index, PURPOSE.exchange + session)
   const slotMs = (endMs - startMs) / (count - 1)
-  const exchanges: Exchange[] = [{ askedMs: startMs, answeredMs: startMs }]
+  const firstMs = Math.min(draw.logarithmic(...AGENT_REPLY_MS), Math.floor(slotMs / 4))
+  const exchanges: Exchange[] = [{ askedMs: startMs, answeredMs: startMs + firstMs }]
   for (let number = 1; number < count; number++) {
     const shift = number === count - 1 ? 0 : (draw.unit() - 0.5) * 0.8
     const answeredMs = number === count - 1 ? endMs : Math.round(startMs + (number + shift) * slotMs)
     const gapMs = answeredMs - exchanges.at(-1)!.answeredMs
-    exchanges.push({ askedMs: answeredMs - Math.min(draw.int(SECOND, 9 * SECOND), gapMs >>> 1), answeredMs })
+    const reply = acceptedMs < answeredMs ? PERSON_REPLY_MS : AGENT_REPLY_MS
+    const replyMs = Math.min(draw.logarithmic(...reply), Math.floor(gapMs * 0.9))
+    exchanges.push({ askedMs: answeredMs - replyMs, answeredMs })
   }
   return exchanges
 }

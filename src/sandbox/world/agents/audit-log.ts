@@ -15,7 +15,12 @@ interface Audited {
   variables: Record<string, unknown>
   /** Time when the world began to be served, ms: users change nothing after it. */
   startMs: number
+  /** Time when its instructions were revised, after which its figures move. */
+  revisedMs: number
 }
+
+/** The instructions of which users revise only these, once. */
+const REVISED = 'nodes[fallback].instructions'
 
 /** Fields that users change. A name in brackets is the id, name or key of an element. */
 const FIELDS = [
@@ -70,7 +75,7 @@ export function generatedEntries(audited: Audited) {
 }
 
 /** Returns which fields were saved when, newest first; at the agent's creation all of them. */
-function savesOf({ seed, agent, record, variables, startMs }: Audited): Save[] {
+function savesOf({ seed, agent, record, variables, startMs, revisedMs }: Audited): Save[] {
   const draw = new Draw(mix(seed, agent), 0, PURPOSE.audit)
   const createdMs = record.createdAtUNIX * SECOND
   const fields = [...FIELDS, ...Object.keys(variables)]
@@ -81,6 +86,7 @@ function savesOf({ seed, agent, record, variables, startMs }: Audited): Save[] {
     actor: draw.pick(STAFF)[0],
     fields: draw.several(fields, 4),
   }))
+  saves.push({ ms: revisedMs, source: 'user_update', actor: STAFF[1]![0], fields: [REVISED] })
   return [...saves.sort((a, b) => b.ms - a.ms), { ms: createdMs, ...creation, fields }]
 }
 

@@ -24,7 +24,7 @@ const LOST = [
 ] as const
 
 export function contact(scene: Scene) {
-  const draw = drawFor(scene, PURPOSE.contact)
+  const draw = new Draw(scene.seed, scene.contact, PURPOSE.contact)
   const { firstName, lastName, locale, asOfMs, createdMs } = scene
   const handle = `user${draw.int(100, 999_999)}`
   const archiver = draw.pick(['system', 'user_81cc'])
@@ -75,14 +75,16 @@ const PHONE_CHANNELS: readonly Channel[] = ['voice', 'telephony', 'whatsapp']
 
 export function environment(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.environment)
-  const { channel, locale, id } = scene
+  const { channel, locale, id, seed } = scene
+  const ids = new Draw(seed, scene.contact, PURPOSE.contactIds)
   const isWhatsapp = channel === 'whatsapp'
-  const phone = `${locale.phonePrefix}${draw.int(1_000, 9_999)}`
+  const phone = `${locale.phonePrefix}${ids.int(1_000, 9_999)}`
+  const visitor = `u_${ids.hex(20)}`
   const number = draw.pick(WHATSAPP_NUMBERS)
   const page = `https://shop.example.com/${draw.pick(['pricing', 'cart', 'contact', 'products/lamp?color=brass'])}`
   return {
     ID: id,
-    userID: PHONE_CHANNELS.includes(channel) ? phone : `u_${draw.hex(20)}`,
+    userID: PHONE_CHANNELS.includes(channel) ? phone : visitor,
     campaignId: draw.made(0.2, () => `camp_${draw.hex(12)}`),
     userOs: draw.made(0.75, () => draw.pick(SYSTEMS)),
     userBrowser: draw.made(0.7, () => draw.pick(BROWSERS)),
@@ -90,7 +92,7 @@ export function environment(scene: Scene) {
     browserTimezone: draw.some(0.75, locale.timezone),
     countryCode: draw.some(0.8, locale.country),
     userPlatform: draw.some(0.85, channel),
-    contactIdentityId: draw.made(0.5, () => `ident_${draw.hex(20)}`),
+    contactIdentityId: ids.made(0.5, () => `ident_${ids.hex(20)}`),
     crossChannelContext: draw.made(0.2, () => `[${locale.tag}] ${sentence(draw, locale)} ${sentence(draw, locale)}`),
     notifyToUserId: draw.made(0.25, () => `user_${draw.hex(16)}`),
     origin: draw.some(

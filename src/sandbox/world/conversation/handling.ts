@@ -53,11 +53,15 @@ export function handling(scene: Scene) {
 export function assignment(scene: Scene) {
   const draw = drawFor(scene, PURPOSE.assignment)
   const delegation = delegationOf(scene)
-  const others = draw.chance(0.5) ? 0 : draw.int(1, 3)
+  const handoffHistory = draw.made(0.6, () => handoffs(scene))
+  // Others are assigned during the first session, while people are at work; the record shows them from its end on.
+  const { endMs, staffing } = scene.life.sessions[0]!
+  const isAssigned = draw.chance(staffing) && endMs <= scene.asOfMs
+  const others = isAssigned ? draw.int(1, 3) : 0
   return {
-    assignedTo: delegation ? delegated(delegation) : draw.made(0.1, () => assignee(draw, scene)),
+    assignedTo: delegation ? delegated(delegation) : draw.made(isAssigned ? 0.2 : 0, () => assignee(draw, scene)),
     assignedToUsers: draw.made(0.6, () => Array.from({ length: others }, () => assignee(draw, scene))),
-    handoffHistory: draw.made(0.6, () => handoffs(scene)),
+    handoffHistory,
   }
 }
 
@@ -66,15 +70,16 @@ const delegated = ({ ms, to: [userId, name, email] }: Delegation) => ({
   ...{ assignedAt: new Date(ms).toISOString(), status: 'accepted' },
 })
 
-function assignee(draw: Draw, { createdMs, locale }: Scene) {
+function assignee(draw: Draw, { life, locale }: Scene) {
   const [userId, name, email] = draw.pick(STAFF)
+  const { startMs, endMs } = life.sessions[0]!
   return {
     userId,
     name,
     email,
     photoUrl: draw.made(0.6, () => `https://cdn.example.com/staff/${userId}.webp`),
     note: draw.made(0.4, () => sentence(draw, locale)),
-    assignedAt: dateText(draw, createdMs),
+    assignedAt: dateText(draw, startMs + draw.int(0, endMs - startMs)),
     status: draw.pick(['pending', 'accepted', 'declined']),
   }
 }

@@ -11,7 +11,12 @@ export type Channel = 'web-chat' | 'whatsapp' | 'instagram' | 'voice' | 'telepho
 interface Setting {
   seed: number
   ts: 'created' | 'activity'
+  conversations: number
 }
+
+/** Share of the conversations of regulars, and the number of conversations that each has on average. */
+const REGULAR_SHARE = 0.3
+const REGULAR_CONVERSATIONS = 5
 
 const CHANNELS: readonly Channel[] = [
   'web-chat',
@@ -31,7 +36,14 @@ const MODELS = [
   ['gemini-2.5-flash', 0.3, 2.5],
 ] as const
 
-/** Draws the contact and the channel, which are fixed for the conversation's lifetime. */
+/** Returns the index of the contact: below 0 that of a regular, else the conversation's, for one who writes only once. */
+function contactOf({ seed, conversations }: Setting, index: number): number {
+  const draw = new Draw(seed, index, PURPOSE.regular)
+  if (!draw.chance(REGULAR_SHARE)) return index
+  return -1 - Math.floor((draw.unit() * conversations * REGULAR_SHARE) / REGULAR_CONVERSATIONS)
+}
+
+/** Draws the contact, and the channel of a conversation; both are fixed for the conversation's lifetime. */
 function drawCast(seed: number, index: number) {
   const draw = new Draw(seed, index, PURPOSE.scene)
   const locale = draw.chance(0.5) ? LOCALES[0]! : draw.pick(LOCALES.slice(1))
@@ -48,14 +60,16 @@ export const channelOf = (seed: number, index: number): Channel => drawCast(seed
 export type Scene = ReturnType<typeof createScene>
 
 /** Creates a scene. The conversation must have begun by `nowMs`. */
-export function createScene({ seed, ts }: Setting, life: Life, nowMs: number) {
+export function createScene(setting: Setting, life: Life, nowMs: number) {
+  const { seed, ts } = setting
   const { index } = life
-  const cast = drawCast(seed, index)
+  const contact = contactOf(setting, index)
+  const cast = { ...drawCast(seed, contact), channel: channelOf(seed, index) }
   const begun = life.sessions.filter(({ startMs }) => startMs <= nowMs)
   const sessions = begun.map((_, number) => seeSession({ seed, life, number, nowMs }, cast.locale))
   const last = sessions.at(-1)!
   return {
-    ...{ seed, ts, index, life },
+    ...{ seed, ts, index, contact, life },
     id: conversationId(seed, index),
     ...cast,
     /** Sessions that have begun; never empty. */
@@ -108,10 +122,12 @@ function seeSession({ seed, life, number, nowMs }: SessionView, locale: Locale) 
   const ended = endMs <= nowMs
   const [modelId, usdIn, usdOut] = draw.pick(MODELS)
   const complete = drawExchanges(draw)
-  // A running session shows the last persisted state; its first exchange is there from the start.
+  // A running session shows the last persisted state; its first question is there from the start.
   const midway = persisted.findLast(count => exchanges[count - 1]!.answeredMs <= nowMs)
   const userMessages = human ? (ended ? complete : (midway ?? 1)) : 0
-  const messages = 2 * userMessages + 1
+  // At its begin, a session has a greeting and a question.
+  const isUnanswered = human && !ended && midway === undefined
+  const messages = 2 * userMessages + (isUnanswered ? 0 : 1)
   const inputTokens = messages * draw.int(600, 2_400)
   const outputTokens = messages * draw.int(20, 180)
   return {
