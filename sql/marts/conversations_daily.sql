@@ -83,22 +83,6 @@ spent AS (
 )
 SELECT
   workspace_id, agent_id, channel, day, coalesce(b.agent_title, s.agent_title) AS agent_title,
-  coalesce(b.conversations, 0) AS conversations, coalesce(b.messages, 0) AS messages, coalesce(b.sessions, 0) AS sessions,
-  coalesce(b.resolved, 0) AS resolved, coalesce(b.ever_resolved, 0) AS ever_resolved, coalesce(b.reopened, 0) AS reopened,
-  coalesce(b.claimed, 0) AS claimed, coalesce(b.handed_off, 0) AS handed_off, coalesce(b.handoffs, 0) AS handoffs,
-  coalesce(b.handoffs_accepted, 0) AS handoffs_accepted, coalesce(b.handoff_waits, 0) AS handoff_waits,
-  coalesce(b.handoff_wait_seconds_sum, 0) AS handoff_wait_seconds_sum, coalesce(b.reversed_times, 0) AS reversed_times,
-  coalesce(b.conversations_with_transcript, 0) AS conversations_with_transcript,
-  coalesce(b.first_response_seconds_sum, 0) AS first_response_seconds_sum, coalesce(b.first_responses, 0) AS first_responses,
-  coalesce(b.first_human_response_seconds_sum, 0) AS first_human_response_seconds_sum,
-  coalesce(b.first_human_responses, 0) AS first_human_responses,
-  coalesce(b.seconds_to_assignment_sum, 0) AS seconds_to_assignment_sum, coalesce(b.first_assignments, 0) AS first_assignments,
-  coalesce(b.seconds_to_first_resolution_sum, 0) AS seconds_to_first_resolution_sum, coalesce(b.first_resolutions, 0) AS first_resolutions,
-  coalesce(b.seconds_to_last_resolution_sum, 0) AS seconds_to_last_resolution_sum, coalesce(b.last_resolutions, 0) AS last_resolutions,
-  coalesce(b.rating_from5_sum, 0) AS rating_from5_sum, coalesce(b.ratings, 0) AS ratings,
-  coalesce(b.csat_score_sum, 0) AS csat_score_sum, coalesce(b.csat_answers, 0) AS csat_answers,
-  coalesce(b.csat_ease_sum, 0) AS csat_ease_sum, coalesce(b.csat_ease_answers, 0) AS csat_ease_answers, coalesce(b.leads, 0) AS leads,
-  coalesce(s.input_tokens, 0) AS input_tokens, coalesce(s.output_tokens, 0) AS output_tokens, coalesce(s.tokens, 0) AS tokens,
-  coalesce(s.tokens_usd, 0) AS tokens_usd, coalesce(s.credits, 0) AS credits, coalesce(s.llm_cost, 0) AS llm_cost,
-  coalesce(s.speech_cost, 0) AS speech_cost, coalesce(s.transcriber_cost, 0) AS transcriber_cost, coalesce(s.call_cost, 0) AS call_cost
+  coalesce(COLUMNS(b.* EXCLUDE (workspace_id, agent_id, channel, day, agent_title)), 0),
+  coalesce(COLUMNS(s.* EXCLUDE (workspace_id, agent_id, channel, day, agent_title)), 0)
 FROM began b FULL JOIN spent s USING (workspace_id, agent_id, channel, day)

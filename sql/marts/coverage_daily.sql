@@ -28,12 +28,11 @@ spans AS (
   SELECT workspace_id, any_value(w.time_zone) AS time_zone, local_day(min(first_at), any_value(w.time_zone)) AS first_asked, local_day(max(last_at), any_value(w.time_zone)) AS last_day
   FROM asked LEFT JOIN _workspaces w USING (workspace_id) GROUP BY workspace_id
 ),
-firsts AS (SELECT workspace_id, min(day) AS first_day FROM marts.dim_calendar GROUP BY ALL),
 days AS (
   SELECT workspace_id, day::DATE AS day, epoch(day AT TIME ZONE coalesce(time_zone, 'UTC'))::BIGINT AS begins,
     epoch((day + INTERVAL 1 DAY) AT TIME ZONE coalesce(time_zone, 'UTC'))::BIGINT - 1 AS ends
   FROM (SELECT s.*, unnest(generate_series(least(f.first_day, s.first_asked)::TIMESTAMP, s.last_day::TIMESTAMP, INTERVAL 1 DAY)) AS day
-    FROM spans s LEFT JOIN firsts f USING (workspace_id))
+    FROM spans s LEFT JOIN (SELECT workspace_id, min(day) AS first_day FROM marts.dim_calendar GROUP BY ALL) f USING (workspace_id))
 ),
 -- Nothing was read that had not passed when the newest request was sent.
 covered AS (

@@ -2,7 +2,7 @@
 -- Grain: workspace_id, agent_id, conversation_id, metric, position
 -- Month: day
 -- Refresh: conversations
--- Built from: conversations, conversation_transcripts, marts.dim_agents, marts.dim_people
+-- Built from: conversations, conversation_transcripts, marts.dim_agents, marts.dim_people, marts.fct_turns
 -- Rows of: conversation_turns, conversation_handoffs, _sla_targets
 -- Joins: responder_id = dim_people.user_id
 -- Shared: responder_name
@@ -47,16 +47,10 @@
 --   sla_hours              VARCHAR      none   business or calendar: which time counts for the target; `unknown` without a target
 --   deadline_at            TIMESTAMPTZ  none   Until when the wait had to end; the next opening if the target is used up at closing
 --   is_met                 BOOLEAN      none   It ended by then; NULL while it is open, without a target, where nobody knows when it ended (`ended_at` is NULL), and of reversed times
-WITH accepted AS (
-  -- The last one of several handoffs that were accepted at the same time.
-  SELECT workspace_id, agent_id, conversation_id, accepted_at, arg_max(accepted_by, position) AS accepted_by
-  FROM scoped('conversation_handoffs') WHERE accepted_by <> '' AND accepted_at IS NOT NULL GROUP BY ALL
-),
-turns AS (
-  SELECT workspace_id, agent_id, conversation_id, position, written_at, sender_of(role) AS sender,
-    CASE WHEN sender_of(role) = 'person' THEN coalesce(sender_id_of(extra), sender_id_of(turn_extra)) END AS own_id,
-    lag(sender_of(role)) OVER (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY position) AS sender_before
-  FROM scoped('conversation_turns') WHERE sender_of(role) IS NOT NULL
+WITH turns AS (
+  SELECT workspace_id, agent_id, conversation_id, position, written_at, sender, sender_id,
+    lag(sender) OVER (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY position) AS sender_before
+  FROM scoped('marts.fct_turns') WHERE sender <> 'unknown'
 ),
 -- A contact's messages and their answers get the number of their wait.
 numbered AS (
@@ -67,20 +61,19 @@ numbered AS (
 replies AS (
   SELECT workspace_id, agent_id, conversation_id, CASE WHEN wait = 1 THEN 'first_response' ELSE 'next_response' END AS metric, wait::INTEGER AS position,
     arg_min_null(written_at, n.position) FILTER (sender = 'contact') AS started_at,
-    arg_min_null({sent_at: written_at, sender: sender, own_id: own_id}, n.position) FILTER (sender <> 'contact') AS reply
+    arg_min_null({sent_at: written_at, sender: sender, sender_id: sender_id}, n.position) FILTER (sender <> 'contact') AS reply
   FROM numbered n WHERE wait > 0 GROUP BY ALL
   UNION ALL
   SELECT workspace_id, agent_id, conversation_id, 'first_human_response', 1,
     arg_min_null(written_at, n.position) FILTER (sender = 'contact'),
-    arg_min_null({sent_at: written_at, sender: sender, own_id: own_id}, n.position) FILTER (sender = 'person')
+    arg_min_null({sent_at: written_at, sender: sender, sender_id: sender_id}, n.position) FILTER (sender = 'person')
   FROM numbered n WHERE wait > 0 GROUP BY workspace_id, agent_id, conversation_id
   HAVING bool_or(sender = 'person') OR (workspace_id, agent_id, conversation_id) IN (SELECT (workspace_id, agent_id, conversation_id) FROM scoped('conversation_handoffs'))
 ),
 waits AS (
   SELECT r.workspace_id, r.agent_id, r.conversation_id, r.metric, r.position, NULL AS organization_id, r.started_at, r.reply.sent_at AS responded_at, r.reply IS NOT NULL AS is_answered, false AS is_given_up, r.reply.sender AS responder,
-    CASE WHEN r.reply.sender = 'person' THEN coalesce(r.reply.own_id, h.accepted_by) END AS responder_id
-  FROM replies r ASOF LEFT JOIN accepted h ON h.workspace_id = r.workspace_id AND h.agent_id = r.agent_id AND h.conversation_id = r.conversation_id
-    AND h.accepted_at <= r.reply.sent_at
+    r.reply.sender_id AS responder_id
+  FROM replies r
   UNION ALL
   SELECT workspace_id, agent_id, conversation_id, 'handoff', position, nullif(organization_id, ''), requested_at, accepted_at, accepted_at IS NOT NULL,
     accepted_at IS NULL AND completed_at IS NOT NULL, CASE WHEN accepted_at IS NOT NULL THEN 'person' END, nullif(accepted_by, '')

@@ -23,11 +23,8 @@ WITH sampled AS (
 counted AS (
   SELECT *, least(last.used, greatest(lead(last.used) OVER later, lead(last.used, 2, last.used) OVER later)) AS used
   FROM sampled WINDOW later AS (PARTITION BY workspace_id, period_key ORDER BY quarter)
-),
-dated AS (
-  SELECT c.*, local_day(make_timestamptz(quarter * 900000000), w.time_zone) AS day FROM counted c LEFT JOIN _workspaces w USING (workspace_id)
 )
 SELECT
-  workspace_id, period_key, day, max(used) AS used_sessions, max(last).included AS included_sessions, max(last).overage AS overage_sessions,
+  workspace_id, period_key, local_day(make_timestamptz(quarter * 900000000), w.time_zone) AS day, max(used) AS used_sessions, max(last).included AS included_sessions, max(last).overage AS overage_sessions,
   max(last).packs AS overage_packs
-FROM dated GROUP BY ALL
+FROM counted LEFT JOIN _workspaces w USING (workspace_id) GROUP BY ALL

@@ -39,21 +39,16 @@
 --   lifetime_call_cost         DOUBLE   none  External calls (unit not stated), whole life of the conversations that began on the day
 WITH began AS (
   SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title, count(*) AS conversations,
-    total(input_tokens) AS input_tokens, total(output_tokens) AS output_tokens, total(tokens) AS tokens, fsum(tokens_usd) AS tokens_usd, fsum(credits) AS credits, fsum(llm_cost) AS llm_cost, fsum(speech_cost) AS speech_cost, fsum(transcriber_cost) AS transcriber_cost, fsum(call_cost) AS call_cost
+    total(input_tokens) AS lifetime_input_tokens, total(output_tokens) AS lifetime_output_tokens, total(tokens) AS lifetime_tokens, fsum(tokens_usd) AS lifetime_tokens_usd, fsum(credits) AS lifetime_credits, fsum(llm_cost) AS lifetime_llm_cost, fsum(speech_cost) AS lifetime_speech_cost, fsum(transcriber_cost) AS lifetime_transcriber_cost, fsum(call_cost) AS lifetime_call_cost
   FROM in_groups('marts.fct_conversations') WHERE is_counted GROUP BY workspace_id, agent_id, channel, day
 ),
 spent AS (
-  SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title, count(*) AS conversations,
+  SELECT workspace_id, agent_id, channel, day, any_value(agent_title) AS agent_title, count(*) AS conversations_with_spend,
     total(input_tokens) AS input_tokens, total(output_tokens) AS output_tokens, total(tokens) AS tokens, fsum(tokens_usd) AS tokens_usd, fsum(credits) AS credits, fsum(llm_cost) AS llm_cost, fsum(speech_cost) AS speech_cost, fsum(transcriber_cost) AS transcriber_cost, fsum(call_cost) AS call_cost
   FROM in_groups('marts.fct_spend') WHERE is_counted GROUP BY workspace_id, agent_id, channel, day
 )
 SELECT
-  workspace_id, agent_id, channel, day, coalesce(b.agent_title, s.agent_title) AS agent_title,
-  coalesce(b.conversations, 0) AS conversations, coalesce(s.conversations, 0) AS conversations_with_spend,
-  coalesce(s.input_tokens, 0) AS input_tokens, coalesce(s.output_tokens, 0) AS output_tokens, coalesce(s.tokens, 0) AS tokens,
-  coalesce(s.tokens_usd, 0) AS tokens_usd, coalesce(s.credits, 0) AS credits, coalesce(s.llm_cost, 0) AS llm_cost,
-  coalesce(s.speech_cost, 0) AS speech_cost, coalesce(s.transcriber_cost, 0) AS transcriber_cost, coalesce(s.call_cost, 0) AS call_cost,
-  coalesce(b.input_tokens, 0) AS lifetime_input_tokens, coalesce(b.output_tokens, 0) AS lifetime_output_tokens, coalesce(b.tokens, 0) AS lifetime_tokens,
-  coalesce(b.tokens_usd, 0) AS lifetime_tokens_usd, coalesce(b.credits, 0) AS lifetime_credits, coalesce(b.llm_cost, 0) AS lifetime_llm_cost,
-  coalesce(b.speech_cost, 0) AS lifetime_speech_cost, coalesce(b.transcriber_cost, 0) AS lifetime_transcriber_cost, coalesce(b.call_cost, 0) AS lifetime_call_cost
+  workspace_id, agent_id, channel, day, coalesce(b.agent_title, s.agent_title) AS agent_title, coalesce(b.conversations, 0) AS conversations,
+  coalesce(COLUMNS(s.* EXCLUDE (workspace_id, agent_id, channel, day, agent_title)), 0),
+  coalesce(COLUMNS(b.* EXCLUDE (workspace_id, agent_id, channel, day, agent_title, conversations)), 0)
 FROM began b FULL JOIN spent s USING (workspace_id, agent_id, channel, day)

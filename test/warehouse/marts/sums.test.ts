@@ -21,6 +21,10 @@ const LIFETIME = Object.fromEntries(COSTS.map(name => [`lifetime_${name}`, `sum(
 
 const PAIRS: Sums[] = [
   {
+    ...{ daily: 'people_daily', facts: 'fct_resolutions' },
+    sums: { resolutions: `count(nullif(resolved_by, ''))`, resolved: `count(nullif(resolved_by, ''))` },
+  },
+  {
     daily: 'conversations_daily',
     facts: 'fct_conversations',
     sums: {
