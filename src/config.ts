@@ -18,6 +18,7 @@ import { publishConfig, publishSettings, targetConfigs, targets } from './config
 import { schedule, scheduleConfig, temporalConfig, temporalSettings } from './config/temporal.ts'
 import { CONTROL_INSIDE, dataFolder, duration, filePath, hasControl, moment, size, timeZone } from './config/values.ts'
 import {
+  secretFiles,
   secretsInEnvironment,
   secretsReader,
   webhookConfig,
@@ -127,6 +128,7 @@ function workspaceConfig(given: z.infer<typeof workspace>, folder: string, env: 
     readToken: secretReader(tokenKept, env, { what: 'API token', code: 'TOKEN_MISSING' }),
     /** Reads the webhook secrets; null if none are configured. @throws SECRET_MISSING */
     readWebhookSecrets: secretsReader(given.webhooks, folder, env),
+    webhookSecretFiles: secretFiles(given.webhooks, folder),
     /** Returns the proxy to the API; null for none. @throws CONFIG_INVALID */
     readProxy: () => proxyFor(new URL(given.apiUrl).origin, env),
     since: given.since ?? null,

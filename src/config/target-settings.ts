@@ -3,28 +3,51 @@ import { z } from 'zod'
 import { isS3Path } from './s3.ts'
 import { filePath } from './values.ts'
 
-const action = z.enum(['keep', 'hash', 'drop']).default('hash')
+const action = z.enum(['keep', 'hash', 'drop'])
+
+/** Text that was said or noted is never hashed: no two texts are equal, so the hash could join nothing. Labels are in keys. */
+const whole = z.enum(['keep', 'drop'])
+
+/** Values of one workspace, where they differ. */
+const ofWorkspace = z
+  .strictObject({ identity: action, staff: action, device: action, content: whole, label: whole })
+  .partial()
 
 /**
  * Keep, hash or drop: what happens to values of each class of personal data. Values without personal data are always kept, and words and
  * codes too, if they have their form or content is kept.
  */
 const pii = z.strictObject({
-  identity: action,
-  staff: action,
-  device: action,
-  // Text that was said or noted is never hashed: no two texts are equal, so the hash could join nothing. Labels are in keys.
-  content: z.enum(['keep', 'drop']).default('drop'),
-  label: z.enum(['keep', 'drop']).default('keep'),
+  identity: action.default('hash'),
+  staff: action.default('hash'),
+  device: action.default('hash'),
+  content: whole.default('drop'),
+  label: whole.default('keep'),
+  workspaces: z.record(z.string().min(1), ofWorkspace).optional(),
 })
 
 export type PiiPolicy = z.infer<typeof pii>
 
+/** What happens to values of each class. */
+export type Actions = Omit<PiiPolicy, 'workspaces'>
+
+/** Returns the actions for one workspace. */
+export const actionsIn = (policy: PiiPolicy, workspaceId: string): Actions => ({
+  ...policy,
+  ...(policy.workspaces?.[workspaceId] as Partial<Actions> | undefined),
+})
+
+/** Returns the actions for all workspaces: for those without their own, then for each of the others. */
+export const policiesOf = (policy: PiiPolicy): Actions[] => [
+  policy,
+  ...Object.keys(policy.workspaces ?? {}).map(id => actionsIn(policy, id)),
+]
+
 const ids = z.array(z.string().min(1)).min(1, 'must name at least one id')
 
 const rows = z
-  .strictObject({ agents: ids.optional(), organizations: ids.optional() })
-  .refine(({ agents, organizations }) => agents ?? organizations, 'must have agents or organizations')
+  .strictObject({ workspaces: ids.optional(), agents: ids.optional(), organizations: ids.optional() })
+  .refine(given => Object.keys(given).length > 0, 'must have workspaces, agents or organizations')
 
 /** Settings of every target. */
 export const everyTarget = {
@@ -42,8 +65,14 @@ export type EveryTarget = ReturnType<typeof sharedSettings>
 export const sharedSettings = ({ name, pii, rows }: GivenEvery) => ({
   name,
   pii,
-  /** The rows that the target receives: those of these agents and of these organizations' agents. Null for all. */
-  rows: rows ? { agents: rows.agents ?? [], organizations: rows.organizations ?? [] } : null,
+  /** The rows that the target receives: of these workspaces (default: all), those of these agents and organizations' agents. Null for all. */
+  rows: rows
+    ? {
+        ...(rows.workspaces && { workspaces: rows.workspaces }),
+        agents: rows.agents ?? [],
+        organizations: rows.organizations ?? [],
+      }
+    : null,
 })
 
 export const localPath = filePath.refine(
@@ -65,8 +94,8 @@ export const searchFields = { search: z.boolean().default(false), searchLanguage
 
 type GivenSearch = z.infer<z.ZodObject<typeof searchFields>>
 
-export const keepsContent = ({ search, pii: { content } }: GivenSearch & GivenEvery): boolean =>
-  !search || content === 'keep'
+export const keepsContent = ({ search, pii }: GivenSearch & GivenEvery): boolean =>
+  !search || policiesOf(pii).every(({ content }) => content === 'keep')
 
 export const NEEDS_CONTENT = {
   path: ['search'],

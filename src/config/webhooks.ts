@@ -1,4 +1,5 @@
 // Settings of the webhook receiver, and the places of each workspace's secrets.
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { sizeOf } from '../core/words.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './kept-secret.ts'
@@ -36,6 +37,10 @@ export const webhookConfig = ({ maxBody, ...given }: z.infer<typeof webhookSetti
   ...given,
   maxBodyBytes: maxBody,
 })
+
+/** Returns the absolute paths of the files with a workspace's secrets. */
+export const secretFiles = (given: z.infer<typeof webhookSecrets> | undefined, folder: string): string[] =>
+  (given?.secrets ?? []).flatMap(place => ('file' in place ? [resolve(folder, place.file)] : []))
 
 /** Returns a reader of a workspace's secrets; null if it has none. */
 export function secretsReader(

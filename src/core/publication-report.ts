@@ -14,6 +14,6 @@ export interface PublicationReport {
   verified?: number
   /** Reason why the target's maintenance after the publication failed; the next publication repeats it. */
   unmaintained?: string
-  /** Models that could not be built, and checks that cannot run, with the next step; omitted for none. */
+  /** Tables without a place, ids that select nothing, models that could not be built, checks that cannot run; omitted for none. */
   warnings?: readonly string[]
 }

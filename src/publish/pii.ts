@@ -6,9 +6,9 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { quoteName } from '../catalog/layout.ts'
+import { quoteName, quoteText } from '../catalog/layout.ts'
 import { FORMS, type PiiClass } from '../catalog/shape.ts'
-import type { PiiPolicy } from '../config/target-settings.ts'
+import { type Actions, actionsIn, type PiiPolicy, policiesOf } from '../config/target-settings.ts'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { ensureFile } from '../files/durable.ts'
@@ -92,13 +92,13 @@ type Action = 'keep' | 'hash' | 'drop' | 'close'
 
 const isForm = (pii: PiiClass): pii is keyof typeof FORMS => Object.hasOwn(FORMS, pii)
 
-const closing = ({ content }: PiiPolicy): Action => (content === 'keep' ? 'keep' : 'close')
+const closing = ({ content }: Actions): Action => (content === 'keep' ? 'keep' : 'close')
 
 /** True for a column in which different values may be published as equal ones. */
 export const mayCollide = ({ pii }: Pick<DescribedColumn, 'pii'>): boolean => pii !== 'none' && pii !== 'label'
 
 /** JSON and lists may contain anything, so they are dropped where their class is hashed. */
-export function actionOf({ pii, sqlType }: Pick<DescribedColumn, 'pii' | 'sqlType'>, policy: PiiPolicy): Action {
+export function actionOf({ pii, sqlType }: Pick<DescribedColumn, 'pii' | 'sqlType'>, policy: Actions): Action {
   const action = pii === 'none' ? 'keep' : isForm(pii) ? closing(policy) : policy[pii]
   return action !== 'keep' && sqlType !== 'VARCHAR' ? 'drop' : action
 }
@@ -106,13 +106,25 @@ export function actionOf({ pii, sqlType }: Pick<DescribedColumn, 'pii' | 'sqlTyp
 const closed = (value: string, form: string): string =>
   `CASE WHEN ${value} = '' OR regexp_full_match(${value}, '${form}') THEN ${value} WHEN ${value} IS NOT NULL THEN 'unknown' END`
 
+const STRICTEST: readonly Action[] = ['drop', 'hash', 'close', 'keep']
+
 /**
  * Returns the published SQL value of a column of row `t`. Dropped columns are NULL, so tables have the same columns
- * under every policy.
+ * under every policy. Rows that do not show their workspace get the strictest action.
  */
-export function publishedValue(column: DescribedColumn, policy: PiiPolicy): string {
+export function publishedValue(column: DescribedColumn, policy: PiiPolicy, isOfWorkspace = true): string {
+  const actions = policiesOf(policy).map(one => actionOf(column, one))
+  const strictest = valueAfter(column, STRICTEST.find(action => actions.includes(action))!)
+  if (!isOfWorkspace || new Set(actions).size === 1) return strictest
+  const own = Object.keys(policy.workspaces!).map(
+    id => `WHEN ${quoteText(id)} THEN ${valueAfter(column, actionOf(column, actionsIn(policy, id)))}`,
+  )
+  return `CASE t.workspace_id ${own.join(' ')} ELSE ${valueAfter(column, actions[0]!)} END`
+}
+
+function valueAfter(column: DescribedColumn, action: Action): string {
   const value = `t.${quoteName(column.name)}`
-  switch (actionOf(column, policy)) {
+  switch (action) {
     case 'keep':
       return value
     case 'drop':
@@ -124,4 +136,5 @@ export function publishedValue(column: DescribedColumn, policy: PiiPolicy): stri
   }
 }
 
-export const needsKey = (policy: PiiPolicy): boolean => Object.values(policy).includes('hash')
+export const needsKey = (policy: PiiPolicy): boolean =>
+  policiesOf(policy).some(actions => Object.values(actions).includes('hash'))

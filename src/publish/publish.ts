@@ -11,6 +11,7 @@ import { formatDuration, MINUTE, momentText, parseMoment } from '../core/time.ts
 import { counted } from '../core/words.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
 import { readCoverage } from '../reports/coverage.ts'
+import { filterText, idsSelectingNone } from '../reports/publications.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
 import type { Watermark } from '../warehouse/changes/log-changes.ts'
 import {
@@ -341,7 +342,9 @@ async function attempt(options: Attempt): Promise<PublicationReport> {
     const refreshed = await refreshMarts(warehouse.writer)
     const areModelsRead = await keepModels(options)
     const report = await publishInTime(options, { id, folder, refreshed })
-    const warnings = [...(report.warnings ?? []), ...(await warningsOf(warehouse, areModelsRead))]
+    const selected = filterText({ selectingNone: await idsSelectingNone(sql => warehouse.writer.rows(sql), target) })
+    const unselected = selected === null ? [] : [`${target.name}: ${selected}: correct its \`rows\` or \`pii\``]
+    const warnings = [...(report.warnings ?? []), ...unselected, ...(await warningsOf(warehouse, areModelsRead))]
     const durationMs = Math.round(performance.now() - begunMs)
     return { ...report, ...(warnings.length > 0 && { warnings }), durationMs }
   } catch (cause) {

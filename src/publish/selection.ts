@@ -3,7 +3,9 @@
 import { createHash } from 'node:crypto'
 import { RECORD_NUMBER } from '../catalog/ddl.ts'
 import { quotedTable, quoteText } from '../catalog/layout.ts'
+import { actionsIn, policiesOf } from '../config/target-settings.ts'
 import type { TargetConfig } from '../config/targets.ts'
+import { ConvohouseError } from '../core/errors.ts'
 import { PUBLISHED_TABLES, type PublishedTable, publishedMart } from '../warehouse/changes/published-tables.ts'
 import { blockedTables } from '../warehouse/checks/results.ts'
 import type { Writer } from '../warehouse/connection.ts'
@@ -115,21 +117,47 @@ export const settingsIn = (policy: string): string => policy.split('.', 1)[0]!
 
 const textList = (values: readonly string[]): string => `(${values.map(quoteText).join(', ')})`
 
+type RowFilter = NonNullable<TargetConfig['rows']>
+
+/** True if all rows of the workspaces are selected. */
+const isOfWorkspaces = ({ agents, organizations }: RowFilter): boolean => agents.length + organizations.length === 0
+
 /** Returns a SELECT of the organizations' agents. Organizations that the vendor no longer has keep their rows, but have no agents. */
 const agentsOf = (organizations: readonly string[]): string =>
   `SELECT DISTINCT workspace_id, agent_id FROM organization_agents JOIN organizations USING (workspace_id, organization_id)
     WHERE organization_id IN ${textList(organizations)} AND _missing_since IS NULL AND _deleted_at IS NULL`
 
 /**
+ * Refuses ids that several workspaces have if the filter names no workspace: the target may be for a client of one of them.
+ * @throws TARGET_UNUSABLE
+ */
+async function expectUnambiguous({ rows }: Pick<Writer, 'rows'>, { name, rows: filter }: TargetConfig): Promise<void> {
+  if (filter === null || filter.workspaces !== undefined) return
+  const named = (table: string, column: string, ids: readonly string[]) =>
+    `SELECT workspace_id, ${column} AS id FROM ${table} WHERE list_contains([${ids.map(quoteText)}]::VARCHAR[], ${column})`
+  const agents = named('marts.dim_agents', 'agent_id', filter.agents)
+  const organizations = named('organizations', 'organization_id', filter.organizations)
+  const [shared] = await rows<{ id: string; workspaces: string }>(
+    `SELECT id, string_agg(workspace_id, ', ' ORDER BY workspace_id) AS workspaces FROM (${agents} UNION ${organizations})
+      GROUP BY id HAVING count(*) > 1 ORDER BY id LIMIT 1`,
+  )
+  if (shared === undefined) return
+  throw new ConvohouseError('TARGET_UNUSABLE', {
+    what: `The rows of target ${name} are ambiguous: each of the workspaces ${shared.workspaces} has the id ${shared.id}.`,
+    hint: 'Name the workspaces beside it: `rows: { workspaces: [WORKSPACE], … }`.',
+  })
+}
+
+/**
  * Returns the condition that rows of a table satisfy; undefined if the table is not published to filtered targets,
  * since no key shows whose its rows are.
  */
-function conditionOf(
-  { key }: Relation,
-  { agents, organizations }: NonNullable<TargetConfig['rows']>,
-): string | undefined {
+function conditionOf({ key }: Relation, filter: RowFilter): string | undefined {
+  const { workspaces, agents, organizations } = filter
+  const within = workspaces ? `t.workspace_id IN ${textList(workspaces)}` : 'true'
+  if (isOfWorkspaces(filter)) return key.includes('workspace_id') ? within : undefined
   if (key.includes('organization_id') && organizations.length === 0) return undefined
-  const own = key.includes('organization_id') ? `t.organization_id IN ${textList(organizations)}` : 'true'
+  const own = key.includes('organization_id') ? `${within} AND t.organization_id IN ${textList(organizations)}` : within
   if (key.includes('agent_id')) {
     const named = agents.length > 0 ? [`t.agent_id IN ${textList(agents)}`] : []
     const owned = organizations.length > 0 ? [`(t.workspace_id, t.agent_id) IN (${agentsOf(organizations)})`] : []
@@ -140,8 +168,9 @@ function conditionOf(
 
 const isModel = (name: string): boolean => name.startsWith(`${MODELS_SCHEMA}.`)
 
-/** True if rows belong to an agent: a row filter selects rows of models only by agent. */
-const isOfAgent = ({ key }: Relation): boolean => key.includes('workspace_id') && key.includes('agent_id')
+/** True if a row filter can select rows of a model: by agent, or by workspace. */
+const isSelectable = ({ key }: Relation, filter: RowFilter): boolean =>
+  key.includes('workspace_id') && (key.includes('agent_id') || isOfWorkspaces(filter))
 
 function selected(
   relation: Relation,
@@ -154,14 +183,17 @@ function selected(
   const where = rows === null ? null : conditionOf(relation, rows)
   if (where === undefined) return []
   const keyColumns = relation.key.map(name => relation.columns.find(column => column.name === name)!)
-  if (rows !== null && isModel(relation.name) && !isOfAgent(relation)) return []
-  const actions = keyColumns.map(column => actionOf(column, pii))
+  if (rows !== null && isModel(relation.name) && !isSelectable(relation, rows)) return []
+  const policies = rows?.workspaces?.map(id => actionsIn(pii, id)) ?? policiesOf(pii)
+  const actions = policies.flatMap(policy => keyColumns.map(column => actionOf(column, policy)))
   // Rows without keys could not be told apart.
   if (actions.includes('drop')) return []
   // Names of people, teams and organizations may come from records of agents that the target does not receive.
-  const hidden = rows === null ? [] : relation.shared
+  const isWhole = rows === null || (isOfWorkspaces(rows) && !isModel(relation.name))
+  const hidden = isWhole ? [] : relation.shared
+  const isOfWorkspace = relation.columns.some(({ name }) => name === 'workspace_id')
   const represented = (column: DescribedColumn) => {
-    const value = hidden.includes(column.name) ? `NULL::${column.sqlType}` : publishedValue(column, pii)
+    const value = hidden.includes(column.name) ? `NULL::${column.sqlType}` : publishedValue(column, pii, isOfWorkspace)
     const isKey = relation.key.includes(column.name)
     return represent ? represent(value, column, { ids, isKey }) : value
   }
@@ -194,6 +226,7 @@ export async function selectionFor(
   { target, type, key }: { target: TargetConfig; type: Contents; key: Buffer | null },
 ): Promise<Selection> {
   const models = await builtModels(reader)
+  await expectUnambiguous(reader, target)
   const published = await publishedRelations(models)
   const ids = new Set(published.flatMap(({ key }) => key))
   const wanted = published.flatMap(relation => selected(relation, { target, type, ids }))

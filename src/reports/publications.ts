@@ -17,7 +17,7 @@ export interface TargetStatus {
   behind: number | null
   /** True if rows have been published, and the file or folder no longer exists. */
   isGone: boolean
-  /** Ids of the row filter that select no agent: unknown, gone, or an organization without agents. */
+  /** Ids of `rows` and `pii` that select nothing: unknown, gone, or an organization without agents. */
   selectingNone: readonly string[]
   /** Time for which the oldest of them has waited; 0 if the target has every change. Null if the first publication has not begun. */
   lagSeconds: number | null
@@ -49,16 +49,28 @@ interface TargetRow {
 
 const idList = (ids: readonly string[]): string => `unnest([${ids.map(quoteText).join(', ')}]::VARCHAR[]) AS id`
 
-async function idsSelectingNone(rows: Rows | null, { rows: filter }: TargetConfig): Promise<string[]> {
-  if (rows === null || filter === null) return []
+/** Returns the ids of `rows` and `pii` that select nothing, which are probably mistyped. */
+export async function idsSelectingNone(rows: Rows | null, { rows: filter, pii }: TargetConfig): Promise<string[]> {
+  const workspaces = [...new Set([...(filter?.workspaces ?? []), ...Object.keys(pii.workspaces ?? {})])]
+  if (rows === null || (filter === null && workspaces.length === 0)) return []
+  const within = filter?.workspaces
+    ? `list_contains([${filter.workspaces.map(quoteText)}]::VARCHAR[], workspace_id)`
+    : 'true'
   const found = await rows<{ id: string }>(`
-    FROM (SELECT ${idList(filter.agents)}) ANTI JOIN marts.dim_agents ON agent_id = id
+    FROM (SELECT ${idList(workspaces)}) ANTI JOIN (SELECT workspace_id FROM _workspaces UNION SELECT workspace_id FROM marts.dim_agents) ON workspace_id = id
     UNION ALL
-    FROM (SELECT ${idList(filter.organizations)}) ANTI JOIN (
-      FROM organization_agents JOIN organizations USING (workspace_id, organization_id) WHERE _missing_since IS NULL AND _deleted_at IS NULL
+    FROM (SELECT ${idList(filter?.agents ?? [])}) ANTI JOIN (FROM marts.dim_agents WHERE ${within}) ON agent_id = id
+    UNION ALL
+    FROM (SELECT ${idList(filter?.organizations ?? [])}) ANTI JOIN (
+      FROM organization_agents JOIN organizations USING (workspace_id, organization_id)
+      WHERE _missing_since IS NULL AND _deleted_at IS NULL AND ${within}
     ) ON organization_id = id`)
   return found.map(({ id }) => id)
 }
+
+/** Names the ids that select nothing; null if there are none. */
+export const filterText = ({ selectingNone }: Pick<TargetStatus, 'selectingNone'>): string | null =>
+  selectingNone.length === 0 ? null : `nothing is selected by ${selectingNone.map(id => JSON.stringify(id)).join(', ')}`
 
 const UNKNOWN = {
   ...{ asOf: null, behind: null, isGone: false },

@@ -35,7 +35,15 @@ export type FetchDependencies = Omit<StepsDependencies, 'warehouse'>
 export type IdsByOwner = Readonly<Record<string, readonly string[]>>
 
 /** Settings about the configuration itself and its secrets, which the steps do not need. */
-type Unread = 'id' | 'apiUrl' | 'tokenKept' | `read${string}` | 'since' | 'schedule' | 'timeoutMs'
+type Unread =
+  | 'id'
+  | 'apiUrl'
+  | 'tokenKept'
+  | 'webhookSecretFiles'
+  | `read${string}`
+  | 'since'
+  | 'schedule'
+  | 'timeoutMs'
 
 /** Settings that may be omitted: no business hours, everything is kept forever, the governor's leases. */
 interface Omittable extends Partial<Pick<WorkspaceConfig, 'responseRules' | 'retention'>> {

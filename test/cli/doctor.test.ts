@@ -101,10 +101,10 @@ describe('doctor on a healthy data folder', () => {
 })
 
 /** Returns a configuration file with one workspace and these settings. */
-async function configured(env: Record<string, string>, settings: object, home = 'data'): Promise<string> {
+async function configured(env: Record<string, string>, settings: object, top: object = {}): Promise<string> {
   const file = join(await temporaryFolder(), 'convohouse.yaml')
   const workspace = { id: 'ws_demo', apiUrl: env.CONVOHOUSE_API_URL, token: { env: 'CONVOHOUSE_API_TOKEN' } }
-  await writeFile(file, JSON.stringify({ home, workspaces: [{ ...workspace, ...settings }] }))
+  await writeFile(file, JSON.stringify({ home: 'data', ...top, workspaces: [{ ...workspace, ...settings }] }))
   return file
 }
 
@@ -119,14 +119,25 @@ describe('doctor on access to the vendor', () => {
     expect(found.of('data folder')).toMatchObject({ state: 'ok' })
   })
 
-  it('warns of a token file that others can read', async () => {
-    const token = join(await temporaryFolder(), 'the.token')
-    await writeFile(token, TOKEN)
-    await chmod(token, 0o644)
-    const config = await configured((await scene()).env, { token: { file: token } })
-    const found = await doctor({}, '--config', config)
-    expect(found.of('token')).toMatchObject({ state: 'warn', hint: `Restrict it to its owner: chmod 600 ${token}` })
-    await chmod(token, 0o600)
+  it('warns of files with a token, a webhook secret or the password of a target that others can read', async () => {
+    const folder = await temporaryFolder()
+    const [token, secret, password] = ['the.token', 'the.secret', 'the.password'].map(name => join(folder, name))
+    for (const file of [token!, secret!, password!]) {
+      await writeFile(file, TOKEN)
+      await chmod(file, 0o644)
+    }
+    const server = { type: 'postgres', host: 'localhost', database: 'bi', user: 'bi', passwordFile: password }
+    const own = { token: { file: token }, webhooks: { secrets: [{ file: secret }] } }
+    const config = await configured((await scene()).env, own, { targets: [{ name: 'bi', ...server }] })
+    const found = await doctor({}, '--config', config, '--offline')
+    const warnings = found.checks.filter(({ hint }) => hint?.includes('chmod 600'))
+    expect(warnings.map(({ check, hint }) => [check, hint])).toEqual(
+      Object.entries({ token, webhooks: secret, targets: password }).map(([check, file]) => [
+        check,
+        `Restrict it to its owner: chmod 600 ${file}`,
+      ]),
+    )
+    await chmod(token!, 0o600)
     expect((await doctor({}, '--config', config)).of('token')).toMatchObject({ state: 'ok' })
   })
 
@@ -300,7 +311,7 @@ describe('doctor on a data folder', () => {
     )
     const sla = [{ name: 'chat', agents: [agent.id, 'agent_typo'], firstResponse: '5m' }]
     const { CONVOHOUSE_CONFIG: _, ...variables } = env
-    const found = await doctor(variables, '--config', await configured(env, { sla }, home))
+    const found = await doctor(variables, '--config', await configured(env, { sla }, { home }))
     expect(found.code).toBe(6)
     const failures = found.checks.filter(({ state }) => state === 'fail').map(({ check, code }) => [check, code])
     expect(failures).toEqual([

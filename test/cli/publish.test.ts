@@ -128,23 +128,24 @@ it('ids that select nothing are reported, as are models and checks that stop a p
   ])
   expect(await doctor()).toMatchObject([
     { state: 'fail', code: 'PUBLICATION_BLOCKED' },
-    { state: 'warn', found: 'bi: no agent is selected by "agent_typo", "org_typo"' },
+    { state: 'warn', found: 'bi: nothing is selected by "agent_typo", "org_typo"' },
   ])
 
   await change(`DELETE FROM _checks WHERE name = 'tags_unique'`)
   const warnings = [
+    'bi: nothing is selected by "agent_typo", "org_typo": correct its `rows` or `pii`',
     'the model nameless could not be built: `convohouse status` shows why',
     'the check mine cannot run: `convohouse check` shows why',
   ]
   const filled = await publish('--json')
   expect(JSON.parse(filled.stdout)).toMatchObject({ kind: 'published', mode: 'refill', warnings })
   expect(await status()).toMatchObject([{ failure: null, behind: 0 }])
-  expect(await text()).toMatch(/; has every change\n {2}rows {9}no agent is selected by "agent_typo", "org_typo"\n/)
+  expect(await text()).toMatch(/; has every change\n {2}rows {9}nothing is selected by "agent_typo", "org_typo"\n/)
   const more = ['one', 'two'].map(name => ({ name, type: 'snapshot', path: join(folder, `${name}.duckdb`), rows }))
   await configure(more)
   const each = { selectingNone: ['agent_typo', 'org_typo'] }
   expect(await status()).toMatchObject([each, each])
   expect((await doctor()).map(({ state }: { state: string }) => state)).toEqual(['warn', 'warn'])
   if (!isDeep) return
-  expect((await publish()).stderr).toContain(`warning: ${warnings[1]}\n`)
+  expect((await publish()).stderr).toContain(`warning: ${warnings[2]}\n`)
 })

@@ -18,7 +18,7 @@ import {
 } from '../warehouse/landed-pages.ts'
 import { temporaryWarehouse } from '../warehouse/temporary-warehouse.ts'
 import { CANARY, canariesIn, canary, keptPackage, packageKeeper, plantedFields } from './canaries.ts'
-import { newTarget, publishTo } from './published.ts'
+import { DEFAULT, newTarget, publishTo } from './published.ts'
 import { newParquet } from './published-parquet.ts'
 
 const app = temporaryWarehouse()
@@ -132,4 +132,45 @@ it('receive nothing of each other, also after changes, a move of an agent, and w
   const { own, others } = await publishedTo(snapshot)
   expect(others).toEqual([])
   expect(own.every(each => each.startsWith(`${CANARY}client_a.organization.`))).toBe(true)
+})
+
+it('of one workspace receive nothing of another one with equal ids, and a target may treat each workspace by its own policy', async () => {
+  const places = [app.workspace(), app.workspace()]
+  for (const [number, place] of places.entries()) {
+    const fields = { ...plantedFields(conversation.fields, `w${number}`), ID: 'same', ts: SENT_AT_MS }
+    const agents = [{ ...plantedFields(agent.fields, `w${number}.agent`), ID: 'agent-same' }]
+    await place.load(await landAgents(place.landing, { agents }))
+    const window = freshWindow({ agentId: 'agent-same' })
+    await place.load(await landConversations(place.landing, { records: [fields], window }))
+    const data = {
+      ...plantedFields(ORGANIZATIONS.record.fields, `w${number}.org`),
+      ID: 'org-same',
+      widgetIDs: ['agent-same'],
+    }
+    await place.load(await landOrganization(place.landing, { id: 'org-same', data }))
+  }
+  const workspaces = [places[0]!.id]
+  const foundIn = async (target: SnapshotTarget) => {
+    await publishTo(app, target)
+    const found = await canariesIn(target.path)
+    return [0, 1].map(number => found.filter(each => each.startsWith(`${CANARY}w${number}.`)))
+  }
+  const same = { agents: ['agent-same'], organizations: ['org-same'] }
+  for (const rows of [
+    { workspaces, ...same },
+    { workspaces, agents: [], organizations: [] },
+  ]) {
+    const [own, others] = await foundIn(newTarget(app.home, { rows }))
+    expect(others).toEqual([])
+    for (const what of ['useremail', 'agent.title', 'org.name']) expect(own).toContain(canary(`w0.${what}`))
+  }
+  await expect(publishTo(app, newTarget(app.home, { rows: same }))).rejects.toMatchObject({
+    code: 'TARGET_UNUSABLE',
+    message: expect.stringContaining(`each of the workspaces ${places.map(({ id }) => id).join(', ')} has the id`),
+  })
+  const pii = { ...DEFAULT, workspaces: { [places[0]!.id]: { identity: 'keep' as const } } }
+  const [own, others] = await foundIn(newTarget(app.home, { pii }))
+  expect(own).toContain(canary('w0.useremail'))
+  expect(others).toContain(canary('w1.agent.title'))
+  expect(others).not.toContain(canary('w1.useremail'))
 })

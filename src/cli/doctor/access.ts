@@ -1,6 +1,5 @@
 // Checks the access to the vendor: token, API, clock, export and webhooks. Sends one unmetered request per workspace,
 // for the list of agents. Export requests are metered, so none is sent: the lease log contains the last answer.
-import { stat } from 'node:fs/promises'
 import { AGENTS } from '../../catalog/resources/agents.ts'
 import { createVendorClient } from '../../client/client.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
@@ -14,15 +13,14 @@ import { hasSpool } from '../../spool/folders.ts'
 import { readRefused } from '../../spool/refusal-record.ts'
 import { aheadBy, clocksApart } from '../../steps/server-clock.ts'
 import { hintOf, quotaNotes, refusedText } from '../terminal/notes.ts'
-import { type Check, eachWorkspace, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
+import { type Check, eachWorkspace, exposed, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
 
 export const token = eachWorkspace(async workspace => {
   workspace.readToken()
   const { tokenKept: place } = workspace
   if ('env' in place) return ok(`set in the variable ${place.env}`)
-  const found = `set in the file ${place.file}`
-  if (process.platform === 'win32' || ((await stat(place.file)).mode & 0o077) === 0) return ok(found)
-  return warn(`${found}, which other users can read`, `Restrict it to its owner: chmod 600 ${place.file}`)
+  const [open] = await exposed('set in the file', [place.file])
+  return open ?? ok(`set in the file ${place.file}`)
 })
 
 /** Timeout of the request. It is shorter than a sync's, since a person waits for the answer. */
@@ -113,7 +111,13 @@ export const webhooks = eachWorkspace(async (workspace, { config: { home, source
       )
     return hasSpool(home, workspace.id) ? warn('events were received, but no secret is configured now', NO_SECRET) : []
   })
-  return [...secrets, ...(await draining(home, workspace.id, nowMs)), ...(await refusals(home, workspace.id, nowMs))]
+  const open = await exposed('a secret is in the file', workspace.webhookSecretFiles)
+  return [
+    ...secrets,
+    ...open,
+    ...(await draining(home, workspace.id, nowMs)),
+    ...(await refusals(home, workspace.id, nowMs)),
+  ]
 })
 
 async function draining(home: string, workspaceId: string, nowMs: number): Promise<Outcome[]> {

@@ -1,4 +1,5 @@
 // A check of `doctor`: a function that returns its findings, or throws an error.
+import { stat } from 'node:fs/promises'
 import type { Stores } from '../../app/stores.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
@@ -35,6 +36,22 @@ export const late = ({ what, hint }: Stale): Outcome => ({ ...outcome('fail', wh
 export function fail(error: unknown): Outcome {
   const { code, what, hint, exitCode } = describeError(error)
   return { ...outcome('fail', what, hint), code, exitCode }
+}
+
+/** Warns of files with secrets that other users can read. Another check reports a missing file. */
+export async function exposed(what: string, files: readonly string[]): Promise<Outcome[]> {
+  if (process.platform === 'win32') return []
+  const modes = await Promise.all(
+    files.map(file =>
+      stat(file).then(
+        ({ mode }) => mode,
+        () => 0,
+      ),
+    ),
+  )
+  return files
+    .filter((_, index) => (modes[index]! & 0o077) !== 0)
+    .map(file => warn(`${what} ${file}, which other users can read`, `Restrict it to its owner: chmod 600 ${file}`))
 }
 
 /** Everything that checks examine. */

@@ -10,11 +10,11 @@ import { probeTarget } from '../../publish/target-client.ts'
 import { extensionPlaces } from '../../publish/target-database.ts'
 import { typeOf } from '../../publish/targets/target-types.ts'
 import { staleTarget } from '../../reports/freshness.ts'
-import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
+import { filterText, type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { temporaryFolder } from '../../warehouse/temporary-files.ts'
-import { filterText, lackText } from '../status/status-text.ts'
-import { type Check, fail, late, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
+import { lackText } from '../status/status-text.ts'
+import { type Check, exposed, fail, late, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
 import { expectWritable } from './storage.ts'
 
 export const targets: Check = async ({ config, rows, answers, nowMs, maxAgeMs, offline }) => {
@@ -27,7 +27,8 @@ export const targets: Check = async ({ config, rows, answers, nowMs, maxAgeMs, o
     // For a folder, the last publication has already reported the error.
     const isKnown = failed.length > 0 && typeOf(target).probe(target) === null
     const place = isKnown ? [] : await placeFindings({ config, target, offline })
-    const own = [...failed, ...place, ...filterOf(status), ...unfitOf(status)]
+    const open = await exposed(`${target.name}: its credentials are in the file`, secretFilesOf(target))
+    const own = [...failed, ...place, ...open, ...filterOf(status), ...unfitOf(status)]
     const isWrong = own.some(({ state }) => state === 'fail' || state === 'warn')
     const lag = isUnread
       ? skip(`${target.name}: its last publication is not checked, since the warehouse cannot be read`)
@@ -58,11 +59,20 @@ function lagOf(status: TargetStatus, nowMs: number): Outcome {
   return ok(found)
 }
 
+/** Returns the files with passwords and keys of the target. */
+function secretFilesOf(target: TargetConfig): string[] {
+  const server = target.type === 'ducklake' ? target.catalog : target
+  return [
+    'passwordFile' in server ? server.passwordFile : null,
+    's3' in target ? (target.s3?.credentialsFile ?? null) : null,
+  ].filter(file => file !== null)
+}
+
 /** Warns of ids that are probably mistyped: they select no rows of the target. */
 function filterOf(status: TargetStatus): Outcome[] {
   const text = filterText(status)
   const hint =
-    'Correct `rows` of the target. An id is also right, if the vendor no longer has it or has assigned it no agents.'
+    'Correct `rows` or `pii` of the target. An id is also right, if the vendor no longer has it or has assigned it no agents.'
   return text === null ? [] : [warn(`${status.target}: ${text}`, hint)]
 }
 

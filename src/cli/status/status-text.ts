@@ -7,7 +7,7 @@ import { ago, bytes, count, counted } from '../../core/words.ts'
 import type { AgentStatus, Span } from '../../reports/coverage.ts'
 import type { EventsStatus, RefusedStatus } from '../../reports/events.ts'
 import type { Stale } from '../../reports/freshness.ts'
-import type { TargetStatus } from '../../reports/publications.ts'
+import { filterText, type TargetStatus } from '../../reports/publications.ts'
 import type { QuotaStatus } from '../../reports/quota.ts'
 import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
 import type { WorkspaceStatus } from '../../reports/status.ts'
@@ -304,12 +304,6 @@ export function lackText({ behind, lagSeconds, isGone }: Lack): string {
   return behind === null ? `must be written from empty${waits}` : `${counted(behind, 'change')} behind${waits}`
 }
 
-/** Names the ids of the row filter that select no rows; null if there are none. */
-export const filterText = ({ selectingNone }: Pick<TargetStatus, 'selectingNone'>): string | null =>
-  selectingNone.length === 0
-    ? null
-    : `no agent is selected by ${selectingNone.map(id => visible(JSON.stringify(id))).join(', ')}`
-
 const freshness = (status: TargetStatus, nowMs: number): string =>
   status.asOf === null ? 'never' : `${ago(Date.parse(status.asOf), nowMs)}; ${lackText(status)}`
 
@@ -325,7 +319,7 @@ export const targetLines = (
     `  ${type.padEnd(12)} ${place}`,
     `  published    ${freshness(status, nowMs)}`,
     ...staleLines(status.stale, style),
-    ...(filter === null ? [] : [`  rows         ${filter}`]),
+    ...(filter === null ? [] : [`  rows         ${visible(filter)}`]),
     ...(status.unfit === null ? [] : [`  cannot hold  ${visible(status.unfit)}`]),
     ...(failure === null
       ? []
