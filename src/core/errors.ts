@@ -16,7 +16,7 @@ export const EXIT_CODES = {
   ok: 0,
   unexpected: 1,
   /** `doctor`: data is older than its schedule allows. */
-  stale: 1,
+  overdue: 1,
   input: 2,
   access: 3,
   vendor: 4,

@@ -10,7 +10,7 @@ import type { TargetStatus } from './publications.ts'
 import type { RunsStatus } from './runs.ts'
 
 /** Something that is older than allowed. */
-export interface Stale {
+export interface Overdue {
   what: string
   hint: string
 }
@@ -49,8 +49,8 @@ const NOT_APPLIED = '`convohouse up`, `worker` and `sync` apply them; `convohous
 const NOT_RECEIVED =
   "Check that `convohouse receive` or `up` runs, and that the webhook address in the vendor's settings leads to it."
 
-/** Returns what is stale of a workspace; nothing of one that was never synced. A paused sync is not late. */
-export async function staleOf(workspace: WorkspaceConfig, question: Question): Promise<Stale[]> {
+/** Returns what is overdue of a workspace; nothing of one that was never synced. A paused sync is not overdue. */
+export async function overdueOf(workspace: WorkspaceConfig, question: Question): Promise<Overdue[]> {
   const { times, home, nowMs, maxAgeMs } = question
   const known = times.find(({ workspaceId }) => workspaceId === workspace.id)
   if (known === undefined) return []
@@ -62,7 +62,7 @@ export async function staleOf(workspace: WorkspaceConfig, question: Question): P
   const syncedMs = Math.max(aliveMs, successMs ?? firstMs!)
   const isLate = nowMs - syncedMs > allowedMs
   const since = (ms: number): string => formatDuration(nowMs - ms)
-  const found: Stale[] = []
+  const found: Overdue[] = []
   if (isLate && lastRun?.state !== 'paused') {
     const failed = Date.parse(lastFailure?.endedAt ?? '') > syncedMs ? lastFailure : null
     const why = failed?.error ? `; the last one failed: ${failed.error.replace(/\.$/, '')}` : ''
@@ -80,7 +80,7 @@ export async function staleOf(workspace: WorkspaceConfig, question: Question): P
 }
 
 /** Returns that a target has lacked changes for longer than `publish.every`, or the given age, allows. */
-export function staleTarget({ target, lagSeconds }: TargetStatus, everyMs: number, maxAgeMs?: number): Stale[] {
+export function overdueTarget({ target, lagSeconds }: TargetStatus, everyMs: number, maxAgeMs?: number): Overdue[] {
   const ageMs = (lagSeconds ?? 0) * SECOND
   if (ageMs <= (maxAgeMs ?? allowedFor(everyMs))) return []
   const hint = `\`sync --watch\`, \`up\` and \`worker\` publish every ${formatDuration(everyMs)}; after a single \`sync\`, run \`convohouse publish\`.`

@@ -13,7 +13,7 @@ import { activeConversations, measuredRefreshes, shiftedRanges } from '../wareho
 import { type Rows, withParams } from '../warehouse/query/rows.ts'
 import { type AgentStatus, agentStatus } from './coverage.ts'
 import { type EventsStatus, eventsStatus } from './events.ts'
-import { type Stale, staleOf, syncTimes } from './freshness.ts'
+import { type Overdue, overdueOf, syncTimes } from './freshness.ts'
 import { readGaps } from './gaps.ts'
 import { type QuotaStatus, quotaStatus } from './quota.ts'
 import { NO_RUNS, type RunsStatus, runsStatus } from './runs.ts'
@@ -35,7 +35,7 @@ export interface WorkspaceStatus extends RunsStatus {
   /** Null until the vendor has reported usage. */
   quota: QuotaStatus | null
   /** What is older than the schedule, or --max-age, allows. */
-  stale: Stale[]
+  overdue: Overdue[]
   findings: Findings
   landing: LandingStatus
   events: EventsStatus
@@ -87,7 +87,7 @@ export async function workspaceStatus(options: {
         : [],
     ...runs,
     quota: await quotaStatus(options),
-    stale: rows && settings ? await staleOf(settings, { ...options, times: await syncTimes(rows), runs }) : [],
+    overdue: rows && settings ? await overdueOf(settings, { ...options, times: await syncTimes(rows), runs }) : [],
     findings: rows ? await findingsStatus(rows, here) : NO_FINDINGS,
     landing: await landingStatus(landing, workspaceId, rows),
     events: await eventsStatus({ home, workspaceId, rows, here, nowMs }),

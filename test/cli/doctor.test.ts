@@ -67,7 +67,7 @@ describe('doctor on a healthy data folder', () => {
     expect(await listing(home)).toEqual(before)
   })
 
-  it('fails with 1 and says what to do if the last sync is too old, as status does; --max-age decides otherwise', async () => {
+  it('fails with 1 and says what to do if the last sync is overdue, as status does; --max-age decides otherwise', async () => {
     const { env } = await synced()
     const wall = Date.now
     Date.now = () => wall() + 5 * DAY
@@ -80,7 +80,7 @@ describe('doctor on a healthy data folder', () => {
       const status = await inProcess(['status'], { env })
       expect([status.code, status.stdout]).toEqual([
         0,
-        expect.stringMatching(/\n {2}too old {6}no sync has succeeded for 5 d.*\n {15}→ Check that/),
+        expect.stringMatching(/\n {2}overdue {6}no sync has succeeded for 5 d.*\n {15}→ Check that/),
       ])
     } finally {
       Date.now = wall

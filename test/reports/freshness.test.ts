@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import type { Schedule } from '../../src/config/temporal.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import { compactTimestamp, DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import { staleOf, staleTarget } from '../../src/reports/freshness.ts'
+import { overdueOf, overdueTarget } from '../../src/reports/freshness.ts'
 import type { TargetStatus } from '../../src/reports/publications.ts'
 import { NO_RUNS, type RunStatus } from '../../src/reports/runs.ts'
 import { segmentName, spoolFolders } from '../../src/spool/folders.ts'
@@ -43,7 +43,7 @@ async function judged({ schedule, success = 0, usual, newest, event, run, failur
     lastRun: (run ?? null) as RunStatus | null,
     lastFailure: (failure ?? null) as RunStatus | null,
   }
-  return staleOf(workspace, { times, runs, home: home ?? (await temporaryFolder()), nowMs: NOW, maxAgeMs })
+  return overdueOf(workspace, { times, runs, home: home ?? (await temporaryFolder()), nowMs: NOW, maxAgeMs })
 }
 
 const every = (everyMs: number): Schedule => ({ everyMs, jitterMs: 0 })
@@ -73,12 +73,12 @@ it.each<[string, Case, object[]]>([
     { success: 5 * DAY, failure: { endedAt: ISO(DAY), error: 'No token.', hint: 'Set it.' } },
     [{ what: expect.stringMatching(/; the last one failed: No token$/), hint: 'Set it.' }],
   ],
-])('a sync is too old %s', async (_, given, expected) => {
+])('a sync is overdue %s', async (_, given, expected) => {
   expect(await judged(given)).toMatchObject(expected)
   expect(await judged(given)).toHaveLength(expected.length)
 })
 
-it('webhook events are too old if conversations came without them, or they are not applied; not in a quiet workspace', async () => {
+it('webhook events are overdue if conversations came without them, or they are not applied; not in a quiet workspace', async () => {
   const none = [{ what: expect.stringMatching(/^no webhook event has come for 2 d/) }]
   const schedule = every(HOUR)
   expect(await judged({ schedule, event: 2 * DAY, newest: HOUR })).toMatchObject(none)
@@ -96,10 +96,10 @@ it('webhook events are too old if conversations came without them, or they are n
   ])
 })
 
-it('a target is too old if it has lacked changes for longer than `publish.every` or --max-age allows', () => {
+it('a target is overdue if it has lacked changes for longer than `publish.every` or --max-age allows', () => {
   const status = { target: 'bi', lagSeconds: 7_200 } as TargetStatus
-  expect(staleTarget(status, 15 * MINUTE, undefined)).toMatchObject([{ what: 'bi has lacked changes for 2 h' }])
-  expect(staleTarget(status, DAY, undefined)).toEqual([])
-  expect(staleTarget(status, DAY, HOUR)).toHaveLength(1)
-  expect(staleTarget({ ...status, lagSeconds: null }, MINUTE, MINUTE)).toEqual([])
+  expect(overdueTarget(status, 15 * MINUTE, undefined)).toMatchObject([{ what: 'bi has lacked changes for 2 h' }])
+  expect(overdueTarget(status, DAY, undefined)).toEqual([])
+  expect(overdueTarget(status, DAY, HOUR)).toHaveLength(1)
+  expect(overdueTarget({ ...status, lagSeconds: null }, MINUTE, MINUTE)).toEqual([])
 })

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import type { Stores } from '../../app/stores.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
-import type { Stale } from '../../reports/freshness.ts'
+import type { Overdue } from '../../reports/freshness.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
 import { describeError } from '../terminal/error-text.ts'
 
@@ -31,7 +31,7 @@ export const warn = (found: string, hint: string): Outcome => outcome('warn', fo
 export const skip = (why: string): Outcome => outcome('skip', why)
 
 /** A failure without an error: the data is older than allowed. */
-export const late = ({ what, hint }: Stale): Outcome => ({ ...outcome('fail', what, hint), exitCode: EXIT_CODES.stale })
+export const overdue = (of: Overdue) => ({ ...outcome('fail', of.what, of.hint), exitCode: EXIT_CODES.overdue })
 
 export function fail(error: unknown): Outcome {
   const { code, what, hint, exitCode } = describeError(error)

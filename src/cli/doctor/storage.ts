@@ -11,7 +11,7 @@ import { ago, agreeing, bytes, count, counted, sizeOf } from '../../core/words.t
 import { isThere, probeFolder } from '../../files/durable.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { openTargetDatabase } from '../../publish/target-database.ts'
-import { staleOf, syncTimes } from '../../reports/freshness.ts'
+import { overdueOf, syncTimes } from '../../reports/freshness.ts'
 import { readGaps } from '../../reports/gaps.ts'
 import { countQuarantined } from '../../reports/quarantine.ts'
 import { runsStatus } from '../../reports/runs.ts'
@@ -27,7 +27,7 @@ import type { Rows } from '../../warehouse/query/rows.ts'
 import { packageFacts } from '../package-facts.ts'
 import { modelText } from '../status/status-text.ts'
 import { gapText } from '../terminal/notes.ts'
-import { type Check, eachWorkspace, fail, late, type Outcome, ok, skip, warn } from './check.ts'
+import { type Check, eachWorkspace, fail, type Outcome, ok, overdue, skip, warn } from './check.ts'
 
 export const nodeVersion = (node = process.versions.node, { version, oldestNode } = packageFacts()): Outcome => {
   const found = `Node ${node} (needs ${oldestNode} or later), convohouse ${version}, ${process.platform} ${process.arch}`
@@ -222,8 +222,8 @@ export const loads = eachWorkspace(async ({ id }, { stores, rows, isHeld }) => {
 export const freshness = eachWorkspace(async (workspace, { config: { home }, rows, isHeld, nowMs, maxAgeMs }) => {
   const here = `workspace_id = ${quoteText(workspace.id)}`
   const [times, runs] = [await syncTimes(rows), await runsStatus(rows, here, isHeld)]
-  const found = await staleOf(workspace, { times, runs, home, nowMs, maxAgeMs })
-  if (found.length > 0) return found.map(late)
+  const found = await overdueOf(workspace, { times, runs, home, nowMs, maxAgeMs })
+  if (found.length > 0) return found.map(overdue)
   const succeeded = runs.lastSuccess?.endedAt
   return succeeded ? ok(`synced ${ago(Date.parse(succeeded), nowMs)}`) : skip('no sync has succeeded yet')
 })

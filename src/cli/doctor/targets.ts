@@ -9,12 +9,12 @@ import { hasHashKey, needsKey } from '../../publish/pii.ts'
 import { probeTarget } from '../../publish/target-client.ts'
 import { extensionPlaces } from '../../publish/target-database.ts'
 import { typeOf } from '../../publish/targets/target-types.ts'
-import { staleTarget } from '../../reports/freshness.ts'
+import { overdueTarget } from '../../reports/freshness.ts'
 import { filterText, type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import { warehouseFile } from '../../warehouse/open.ts'
 import { temporaryFolder } from '../../warehouse/temporary-files.ts'
 import { lackText } from '../status/status-text.ts'
-import { type Check, exposed, fail, late, type Outcome, ok, outcomesOf, skip, warn } from './check.ts'
+import { type Check, exposed, fail, type Outcome, ok, outcomesOf, overdue, skip, warn } from './check.ts'
 import { expectWritable } from './storage.ts'
 
 export const targets: Check = async ({ config, rows, answers, nowMs, maxAgeMs, offline }) => {
@@ -33,7 +33,7 @@ export const targets: Check = async ({ config, rows, answers, nowMs, maxAgeMs, o
     const lag = isUnread
       ? skip(`${target.name}: its last publication is not checked, since the warehouse cannot be read`)
       : lagOf(status, nowMs)
-    const old = staleTarget(status, config.publish.everyMs, maxAgeMs).map(late)
+    const old = overdueTarget(status, config.publish.everyMs, maxAgeMs).map(overdue)
     found.push(...own, ...old, ...(isWrong || (old.length > 0 && !status.isGone) ? [] : [lag]))
   }
   return [...found, ...(await outcomesOf(() => keyOf(config, statuses)))]

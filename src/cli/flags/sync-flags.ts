@@ -48,7 +48,7 @@ export const addWorkspaceFlag = (command: Command): Command =>
 export const addMaxAgeFlag = (command: Command): Command =>
   command.option(
     '--max-age <duration>',
-    'age from which syncs, events and targets are too old (default: by `schedule` and `publish.every`)',
+    'age from which syncs, events and targets are overdue (default: by `schedule` and `publish.every`)',
     duration('--max-age', { min: MINUTE }),
   )
 

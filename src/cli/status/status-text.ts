@@ -6,7 +6,7 @@ import { formatDuration, SECOND } from '../../core/time.ts'
 import { ago, bytes, count, counted } from '../../core/words.ts'
 import type { AgentStatus, Span } from '../../reports/coverage.ts'
 import type { EventsStatus, RefusedStatus } from '../../reports/events.ts'
-import type { Stale } from '../../reports/freshness.ts'
+import type { Overdue } from '../../reports/freshness.ts'
 import { filterText, type TargetStatus } from '../../reports/publications.ts'
 import type { QuotaStatus } from '../../reports/quota.ts'
 import type { RunStatus, RunsStatus } from '../../reports/runs.ts'
@@ -201,8 +201,8 @@ export const heldLines = (held: readonly HeldStatement[], nowMs: number): string
   ),
 ]
 
-const staleLines = (stale: readonly Stale[], style: Style): string[] =>
-  stale.flatMap(({ what, hint }) => [style('yellow', `  too old      ${what}`), `               → ${hint}`])
+const overdueLines = (overdue: readonly Overdue[], style: Style): string[] =>
+  overdue.flatMap(({ what, hint }) => [style('yellow', `  overdue      ${what}`), `               → ${hint}`])
 
 /** Returns the lines about one workspace. */
 export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: GridOptions = {}): string[] {
@@ -213,7 +213,7 @@ export function workspaceLines(status: WorkspaceStatus, nowMs: number, options: 
     style('bold', `Workspace ${status.workspaceId}`),
     `  stored       ${counted(status.conversations, 'conversation')}${span}`,
     ...runLines(status, nowMs),
-    ...staleLines(status.stale, style),
+    ...overdueLines(status.overdue, style),
     `  quota        ${quotaText(status.quota, nowMs)}`,
     `  windows      ${status.openWindows === 0 ? 'none unfinished' : `${counted(status.openWindows, 'window')} started and not finished`}`,
     ...backingOffLines(status.backingOff),
@@ -308,7 +308,7 @@ const freshness = (status: TargetStatus, nowMs: number): string =>
   status.asOf === null ? 'never' : `${ago(Date.parse(status.asOf), nowMs)}; ${lackText(status)}`
 
 export const targetLines = (
-  status: TargetStatus & { stale: Stale[] },
+  status: TargetStatus & { overdue: Overdue[] },
   nowMs: number,
   style: Style = plain,
 ): string[] => {
@@ -318,7 +318,7 @@ export const targetLines = (
     style('bold', `Target ${target}`),
     `  ${type.padEnd(12)} ${place}`,
     `  published    ${freshness(status, nowMs)}`,
-    ...staleLines(status.stale, style),
+    ...overdueLines(status.overdue, style),
     ...(filter === null ? [] : [`  rows         ${visible(filter)}`]),
     ...(status.unfit === null ? [] : [`  cannot hold  ${visible(status.unfit)}`]),
     ...(failure === null

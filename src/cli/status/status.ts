@@ -5,7 +5,7 @@ import { isCode } from '../../core/errors.ts'
 import { bytes } from '../../core/words.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
-import { type Stale, staleTarget } from '../../reports/freshness.ts'
+import { type Overdue, overdueTarget } from '../../reports/freshness.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import { type WorkspaceStatus, workspaceStatus, workspacesIn } from '../../reports/status.ts'
 import { type StoredResult, storedResults } from '../../warehouse/checks/results.ts'
@@ -61,7 +61,7 @@ interface Shown {
   checks: StoredResult[]
   /** Models whose last build failed. */
   models: StoredModel[]
-  targets: (TargetStatus & { stale: Stale[] })[]
+  targets: (TargetStatus & { overdue: Overdue[] })[]
   /** Statements that ended a process, and are refused. */
   held: HeldStatement[]
   size: number
@@ -104,7 +104,7 @@ async function statusesOf(
     statuses.push(await workspaceStatus({ ...options, maxAgeMs: flags.maxAge }))
   }
   const targets = config ? await targetStatuses(rows, config.targets, Date.now()) : []
-  const judged = targets.map(one => ({ ...one, stale: staleTarget(one, config!.publish.everyMs, flags.maxAge) }))
+  const judged = targets.map(one => ({ ...one, overdue: overdueTarget(one, config!.publish.everyMs, flags.maxAge) }))
   return { statuses, targets: judged }
 }
 
