@@ -42,7 +42,8 @@ Examples:
   $ convohouse dictionary --diagram --output docs/er-diagram.md
   $ convohouse dictionary --dbt --output models/sources.yml
 
-Personal data: identity (the contact), content (what was said or noted), device (the machine or network), staff (those who handle conversations).`,
+Classes: identity (the contact), content (what was said or noted), device (the machine or network), staff (those who handle conversations),
+label (tags and names), word and code (texts of that form).`,
     )
     .action(runDictionary)
 
@@ -76,7 +77,7 @@ async function dbtFile(): Promise<string> {
 const COLUMNS = [
   { name: 'column' },
   { name: 'type' },
-  { name: 'personal data' },
+  { name: 'class' },
   { name: 'field of the API' },
   { name: 'description' },
 ]

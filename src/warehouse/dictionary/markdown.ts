@@ -45,7 +45,7 @@ const section = ({ name, kind, about, example, columns }: DescribedTable): strin
     '',
     ...resourceLines(name),
     ...(example ? ['```sql', example, '```', ''] : []),
-    '| Column | Type | Field of the API | Personal data | Description |',
+    '| Column | Type | Field of the API | Class | Description |',
     '|---|---|---|---|---|',
     ...columns.map(columnLine),
   ].join('\n')
@@ -58,7 +58,7 @@ export async function dictionaryPage(): Promise<string> {
     '',
     'Generated from the catalog and from the comments in `sql` by `npm run docs`; do not edit. Times are UTC. Columns and tables that begin with `_` are bookkeeping.',
     '`convohouse dictionary TABLE` prints one table. [How the tables refer to each other](er-diagram.md).',
-    'Personal data: `identity` the contact, `content` what was said or noted, `device` the machine or network, `staff` those who handle conversations.',
+    'Classes ([publishing](publishing.md#personal-data)): `identity` the contact, `content` what was said or noted, `device` the machine or network, `staff` those who handle conversations; `label` tags and names, `word` and `code` texts of that form.',
     'Counts are BIGINT; amounts, scores and measurements are DOUBLE. A count with a fraction counts in `_issues`, and its value is kept in `extra`, or in the JSON column that a child table is read from.',
     'A text with a time is parsed if it is ISO-8601 (UTC without an offset) or an epoch of 10 to 16 digits; any other text counts in `_issues`.',
     '',

@@ -61,9 +61,7 @@ describe('convohouse dictionary', () => {
   it('prints one table, as text or JSON', async () => {
     const { code, stdout } = await inProcess(['dictionary', 'conversations'])
     expect(code).toBe(0)
-    expect(stdout).toMatch(
-      /^conversations \(table\): .*\.\n\ncolumn +type +personal data +field of the API +description\n/,
-    )
+    expect(stdout).toMatch(/^conversations \(table\): .*\.\n\ncolumn +type +class +field of the API +description\n/)
     expect(stdout).toMatch(/\nuser_email +VARCHAR +identity +userEmail +\w/)
     const { tables } = JSON.parse((await inProcess(['dictionary', 'coverage', '--json'])).stdout)
     expect(tables).toMatchObject([
