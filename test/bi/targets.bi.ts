@@ -119,7 +119,7 @@ it.each([
           window: freshWindow({ agentId }),
         }),
       )
-    const rows = { agents: ODD_IDS, organizations: [] }
+    const rows = { workspaces: [place.id], agents: ODD_IDS, organizations: [] }
     const target = newParquet(app.home, { partitionBy: ['agent', 'month'], rows })
     await publishTo(app, target, { verify: true })
     const code = `import sys, json; ${read}; print(json.dumps(sorted({row["agent"] for row in rows})))`

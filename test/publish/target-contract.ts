@@ -170,7 +170,7 @@ export function describeTarget<Target extends TargetConfig>(contract: TargetCont
       expect(await hasText(target, 'vergissmeinnicht')).toBe(false)
       expect((await people(target)).map(([id]) => id)).toEqual(['a', 'b', 'c', 'o'])
       expect(await hasText(target, 'Otto')).toBe(true)
-      const rows = { agents: [AGENT], organizations: [] }
+      const rows = { workspaces: [place.id], agents: [AGENT], organizations: [] }
       const narrow = { ...target, rows, pii: { ...KEEP, identity: 'drop' as const } }
       expect(await publish(narrow, { verify: true })).toMatchObject({ kind: 'refill', reason: 'other policy' })
       expect(await people(target)).toEqual(['a', 'b', 'c'].map(id => [id, null]))

@@ -79,7 +79,9 @@ async function insertRows(
     : 'NULL::TIMESTAMPTZ'
   const agent = record.perAgent ? 's."__agent"' : "''"
   const own = layout.columns.map(column => quoteName(column.name))
-  const number = `${last + 1} + s.rowid`
+  // Rows of a running transaction, such as a stage of events, have row ids from 2^55 on.
+  const [stage] = await writer.rows<{ first: string }>(`SELECT coalesce(min(rowid), 0)::VARCHAR AS first FROM ${STAGE}`)
+  const number = `${last + 1} + (s.rowid - ${stage!.first})`
   const bookkeeping = {
     _version: `coalesce(${modified}, s."__as_of")`,
     _as_of: 's."__as_of"',

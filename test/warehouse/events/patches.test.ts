@@ -29,3 +29,21 @@ it('patches that are applied from the table again stay one row each', async () =
   expect(before).toHaveLength(2 * ids.length)
   expect(await stored()).toEqual(before)
 })
+
+it('transcripts are numbered one after the other, so that no number of batches of events runs out of numbers', async () => {
+  const place = app.workspace()
+  for (const [batch, ids] of [['t1', 't2'], ['t3'], ['t4']].entries())
+    await applyTo(
+      place,
+      ...ids.map(convoId =>
+        eventOf('conversation_updated', {
+          ...{ agentId: AGENT, convoId, createdAt: SENT_AT_MS + batch },
+          turns: [{ role: 'user', text: convoId }],
+        }),
+      ),
+    )
+  const numbers = await place.rows('conversation_transcripts', '_record::INTEGER AS number')
+  const first = Math.min(...numbers.map(({ number }) => number as number))
+  expect(numbers.map(({ number }) => (number as number) - first).sort()).toEqual([0, 1, 2, 3])
+  expect(await place.rows('conversation_turns', '_record::INTEGER AS number, text')).toHaveLength(4)
+})
