@@ -108,6 +108,14 @@ async function describedModels(): Promise<DescribedTable[]> {
   }))
 }
 
+/** True if the texts differ in one place, by at most two characters. */
+function areAlike(a: string, b: string): boolean {
+  let [start, end] = [0, 0]
+  while (start < a.length && a[start] === b[start]) start += 1
+  while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end += 1
+  return Math.max(a.length, b.length) - start - end <= 2
+}
+
 /** Prints one table, or all tables as JSON. @throws FLAG_INVALID if there is no such table */
 async function printTables(name: string | undefined, json: boolean): Promise<void> {
   const { describedTables } = await import('../warehouse/dictionary/dictionary.ts')
@@ -116,14 +124,14 @@ async function printTables(name: string | undefined, json: boolean): Promise<voi
     name === undefined
       ? all
       : all.filter(table => table.name === name || [`marts.${name}`, `models.${name}`].includes(table.name))
-  if (name !== undefined && chosen.length === 0)
+  if (name !== undefined && chosen.length === 0) {
+    const names = all.map(table => table.name).sort()
+    const guess = names.find(full => areAlike(full, name) || areAlike(full.replace(/^\w+\./, ''), name))
     throw invalidFlag(
       `The dictionary has no table ${JSON.stringify(name)}.`,
-      `It has: ${all
-        .map(table => table.name)
-        .sort()
-        .join(', ')}.`,
+      `${guess === undefined ? '' : `Did you mean ${guess}? `}It has: ${names.join(', ')}.`,
     )
+  }
   if (json) printJson({ tables: chosen })
   else for (const table of chosen) print(...tableLines(table))
 }

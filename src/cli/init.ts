@@ -88,7 +88,7 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 #     type: snapshot
 #     path: ./published/dashboards.duckdb
 #     pii: { identity: hash, staff: hash, device: hash, content: drop, label: keep }    # default
-#     rows: { organizations: [my-organization] }      # or agents: [my-agent]; default: all rows
+#     rows: { organizations: [my-organization] }      # also workspaces: [my-workspace] and agents: [my-agent]; default: all rows
 # publish: { every: 15m, memoryLimit: 512MB }
 
 # Folder of DuckDB's extensions for targets postgres and ducklake, for \`search\` in a snapshot, and for \`publish --verify\` of a target in S3; by default

@@ -67,7 +67,7 @@ const PUBLICATION = {
     { name: 'as_of', description: 'When the rows were read from the warehouse (UTC)' },
     {
       name: 'backfill_unfinished',
-      description: 'History that was asked for is not read yet: figures of earlier days may grow',
+      description: 'History of the listed agents that was asked for is not read yet: figures of earlier days may grow',
     },
   ],
 }

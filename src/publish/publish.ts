@@ -34,6 +34,7 @@ import { blockedError, type Decision, decide, expectOwner, ownerOf } from './dec
 import { type PackageHead, type Sums, sumsOfSelection, writeTables } from './package.ts'
 import { hashKey, needsKey } from './pii.ts'
 import { type Reader, reading } from './reading.ts'
+import { selectedAgents } from './selection.ts'
 import { type Application, openTarget, type TargetClient } from './target-client.ts'
 import { extensionPlaces } from './target-database.ts'
 import { typeOf } from './targets/target-types.ts'
@@ -172,14 +173,18 @@ async function sendTables(
   return { kind, tables, rowCount, application }
 }
 
-/** True if a listed agent of these workspaces has time since `since` that was not read. */
+/** True if a listed agent whose rows the target receives has time since `since` that was not read. */
 async function isUnfinished(
-  { rows }: Pick<Writer, 'rows'>,
-  { workspaces, nowMs }: { workspaces: NonNullable<PublicationSettings['workspaces']>; nowMs: number },
+  reader: Pick<Writer, 'rows'>,
+  { target, settings: { workspaces = [] } }: Attempt,
+  nowMs: number,
 ): Promise<boolean> {
+  const selected = await selectedAgents(reader, target)
   for (const { id: workspaceId, since } of workspaces) {
+    const agents = selected.filter(agent => agent.workspaceId === workspaceId).map(({ agentId }) => agentId)
+    if (agents.length === 0) continue
     const sinceMs = since === null ? null : (parseMoment(since, nowMs) ?? null)
-    const { uncovered, unread } = await readCoverage(rows, { workspaceId, agents: [], sinceMs, nowMs })
+    const { uncovered, unread } = await readCoverage(reader.rows, { workspaceId, agents, sinceMs, nowMs })
     if (uncovered.length > 0 || unread.length > 0) return true
   }
   return false
@@ -205,7 +210,7 @@ async function writePackage(options: Attempt, publication: Publication): Promise
     }
     const kind = changes === null ? 'refill' : 'delta'
     await issuePublication(warehouse.writer, { id, target: target.name, kind, reason, to, startedMs: asOfMs })
-    const isBackfillUnfinished = workspaces ? await isUnfinished(reader, { workspaces, nowMs: asOfMs }) : null
+    const isBackfillUnfinished = workspaces ? await isUnfinished(reader, options, asOfMs) : null
     const watermark = { owner, ...to, publicationId: id, policy, asOf: momentText(asOfMs), isBackfillUnfinished }
     const head = { kind, base, watermark, erases } as const
     return { contents: await sendTables(options, publication, { reader, decision, head }), decision, sums }

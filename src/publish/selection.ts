@@ -152,7 +152,7 @@ async function expectUnambiguous({ rows }: Pick<Writer, 'rows'>, { name, rows: f
  * Returns the condition that rows of a table satisfy; undefined if the table is not published to filtered targets,
  * since no key shows whose its rows are.
  */
-function conditionOf({ key }: Relation, filter: RowFilter): string | undefined {
+function conditionOf({ key }: Pick<Relation, 'key'>, filter: RowFilter): string | undefined {
   const { workspaces, agents, organizations } = filter
   const within = workspaces ? `t.workspace_id IN ${textList(workspaces)}` : 'true'
   if (isOfWorkspaces(filter)) return key.includes('workspace_id') ? within : undefined
@@ -164,6 +164,17 @@ function conditionOf({ key }: Relation, filter: RowFilter): string | undefined {
     return `(${[...named, ...owned].join(' OR ')}) AND ${own}`
   }
   return key.includes('organization_id') ? own : undefined
+}
+
+/** Returns the listed agents whose rows the target receives. */
+export function selectedAgents(
+  { rows }: Pick<Writer, 'rows'>,
+  { rows: filter }: TargetConfig,
+): Promise<{ workspaceId: string; agentId: string }[]> {
+  const where = filter === null ? 'true' : conditionOf({ key: ['workspace_id', 'agent_id'] }, filter)
+  return rows(
+    `SELECT workspace_id AS "workspaceId", agent_id AS "agentId" FROM agents t WHERE _missing_since IS NULL AND ${where}`,
+  )
 }
 
 const isModel = (name: string): boolean => name.startsWith(`${MODELS_SCHEMA}.`)

@@ -72,17 +72,23 @@ export async function overdueOf(workspace: WorkspaceConfig, question: Question):
   if (sinceMs !== null && nowMs - sinceMs > allowedMs)
     found.push({ what: `webhook events have waited for ${since(sinceMs)} to be applied`, hint: NOT_APPLIED })
   // A quiet workspace sends nothing: events are missing if conversations came since, or no sync shows whether any did.
-  const isExpected = workspace.readWebhookSecrets !== null && (isLate || (newestMs ?? 0) > (eventMs ?? 0))
-  const isOld = eventMs !== null && nowMs - eventMs > (maxAgeMs ?? Math.max(DAY, allowedMs))
+  const isExpected = workspace.readWebhookSecrets !== null && (isLate || (newestMs ?? 0) > (eventMs ?? firstMs!))
+  const isOld = nowMs - (eventMs ?? firstMs!) > (maxAgeMs ?? Math.max(DAY, allowedMs))
+  const sinceWhen = eventMs === null ? `since the first sync, ${since(firstMs!)} ago` : `for ${since(eventMs)}`
   if (isOld && isExpected && sinceMs === null)
-    found.push({ what: `no webhook event has come for ${since(eventMs)}`, hint: NOT_RECEIVED })
+    found.push({ what: `no webhook event has come ${sinceWhen}`, hint: NOT_RECEIVED })
   return found
 }
 
 /** Returns that a target has lacked changes for longer than `publish.every`, or the given age, allows. */
-export function overdueTarget({ target, lagSeconds }: TargetStatus, everyMs: number, maxAgeMs?: number): Overdue[] {
+export function overdueTarget(
+  { target, asOf, lagSeconds }: TargetStatus,
+  everyMs: number,
+  maxAgeMs?: number,
+): Overdue[] {
   const ageMs = (lagSeconds ?? 0) * SECOND
   if (ageMs <= (maxAgeMs ?? allowedFor(everyMs))) return []
   const hint = `\`sync --watch\`, \`up\` and \`worker\` publish every ${formatDuration(everyMs)}; after a single \`sync\`, run \`convohouse publish\`.`
-  return [{ what: `${target} has lacked changes for ${formatDuration(ageMs)}`, hint }]
+  const lacks = asOf === null ? 'was never published to; the first sync succeeded' : 'has lacked changes for'
+  return [{ what: `${target} ${lacks} ${formatDuration(ageMs)}${asOf === null ? ' ago' : ''}`, hint }]
 }

@@ -19,7 +19,7 @@ export interface TargetStatus {
   isGone: boolean
   /** Ids of `rows` and `pii` that select nothing: unknown, gone, or an organization without agents. */
   selectingNone: readonly string[]
-  /** Time for which the oldest of them has waited; 0 if the target has every change. Null if the first publication has not begun. */
+  /** Time for which the oldest of them has waited; 0 if the target has every change; time since the first sync if it was never published to. Null without a sync. */
   lagSeconds: number | null
   /** Tables that the target cannot hold, and why; null for none. */
   unfit: string | null
@@ -72,12 +72,14 @@ export async function idsSelectingNone(rows: Rows | null, { rows: filter, pii }:
 export const filterText = ({ selectingNone }: Pick<TargetStatus, 'selectingNone'>): string | null =>
   selectingNone.length === 0 ? null : `nothing is selected by ${selectingNone.map(id => JSON.stringify(id)).join(', ')}`
 
+const FIRST_SYNC = 'SELECT min(ended_at) AS at FROM _runs WHERE success'
+
 const UNKNOWN = {
   ...{ asOf: null, behind: null, isGone: false },
   ...{ lagSeconds: null, unfit: null, last: null, failure: null },
 }
 
-function lagOf({ behind, lackingSince }: TargetRow, nowMs: number): number | null {
+function lagOf({ behind, lackingSince }: Pick<TargetRow, 'behind' | 'lackingSince'>, nowMs: number): number | null {
   if (lackingSince === null) return behind === null ? null : 0
   return Math.max(0, (nowMs - Date.parse(lackingSince)) / SECOND)
 }
@@ -119,6 +121,7 @@ export async function targetStatuses(
 ): Promise<TargetStatus[]> {
   if (targets.length === 0) return []
   const known = rows === null ? [] : await rows<TargetRow>(sqlFile('reports/targets'))
+  const [synced] = rows === null ? [] : await rows<{ at: string | null }>(FIRST_SYNC)
   return Promise.all(
     targets.map(async target => {
       const { name, type } = target
@@ -129,10 +132,13 @@ export async function targetStatuses(
         selectingNone: await idsSelectingNone(rows, target),
       }
       const row = known.find(one => one.target === name)
-      if (row === undefined) return { ...own, ...UNKNOWN }
+      const lackingSince = synced?.at ?? null
+      if (row === undefined) return { ...own, ...UNKNOWN, lagSeconds: lagOf({ behind: null, lackingSince }, nowMs) }
       const isGone = row.asOf !== null && (await lacksFiles(target))
       // Follows the query: a copy that must be written from empty lacks everything since its rows were read.
       const state = stateOf(isGone ? { ...row, behind: null, lackingSince: row.asOf } : row, nowMs)
+      if (row.asOf === null)
+        return { ...own, isGone, ...state, lagSeconds: lagOf({ behind: null, lackingSince }, nowMs) }
       return { ...own, isGone, ...state }
     }),
   )

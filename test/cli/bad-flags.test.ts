@@ -107,6 +107,8 @@ describe('an error', () => {
     expect([helped.code, helped.stdout]).toEqual([2, ''])
     expect(helped.stderr).toContain("unknown command 'nonsense'.\n  → `convohouse --help` lists the commands.")
     expect((await inProcess(['schedule', 'nonsense', '--help'])).code).toBe(2)
+    const table = await inProcess(['dictionary', 'fct_conversation'])
+    expect(table.stderr).toContain('→ Did you mean marts.fct_conversations? It has: ')
   })
 
   it('says how to begin if nothing is configured', async () => {

@@ -43,6 +43,8 @@ it('in hints of errors, as text and as JSON', async () => {
   await install('node_modules', '.bin')
   const options = { cwd: folder, env: { PATH: '/usr/bin' } }
   expect((await inProcess(['plan'], options)).stderr).toContain('→ Run `npx convohouse init` to write')
+  const unknown = await inProcess(['nonsense'], options)
+  expect(unknown.stderr).toContain('→ `npx convohouse --help` lists the commands.')
   const { error } = JSON.parse((await inProcess(['plan', '--json'], options)).stderr)
   expect(error.hint).toContain('try `npx convohouse demo`')
 })

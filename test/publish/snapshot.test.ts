@@ -86,8 +86,8 @@ describe('a snapshot', () => {
     const place = app.workspace()
     const target = await copyOfFirst()
     const settings = { ...SETTINGS, workspaces: [{ id: place.id, since: '2025-01-01' }] }
-    const published = async () => {
-      await publishTo(app, target, { settings })
+    const published = async (rows: SnapshotTarget['rows'] = null) => {
+      await publishTo(app, { ...target, rows }, { settings })
       return rowsIn(target.path, 'SELECT backfill_unfinished FROM _publication')
     }
     const since = Date.UTC(2025, 0, 1) / 1_000
@@ -98,6 +98,7 @@ describe('a snapshot', () => {
     await place.load(await landAgents(place.landing, { agents: [{ ID: AGENT }] }))
     await read(since + 1)
     expect(await published()).toEqual([[true]])
+    expect(await published({ agents: ['another'], organizations: [] })).toEqual([[false]])
     await read(since)
     expect(await published()).toEqual([[false]])
   })

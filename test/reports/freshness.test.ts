@@ -19,14 +19,15 @@ interface Case {
   success?: number | null
   usual?: number
   newest?: number
-  event?: number
+  /** Age of the last event, ms; null for none. */
+  event?: number | null
   run?: Partial<RunStatus>
   failure?: Partial<RunStatus>
   maxAgeMs?: number
   home?: string
 }
 
-async function judged({ schedule, success = 0, usual, newest, event, run, failure, maxAgeMs, home }: Case) {
+async function judged({ schedule, success = 0, usual, newest, event = 0, run, failure, maxAgeMs, home }: Case) {
   const at = (age: number | null | undefined) => (age === null || age === undefined ? null : NOW - age)
   const times = [
     {
@@ -83,7 +84,9 @@ it('webhook events are overdue if conversations came without them, or they are n
   const schedule = every(HOUR)
   expect(await judged({ schedule, event: 2 * DAY, newest: HOUR })).toMatchObject(none)
   expect(await judged({ schedule, event: 2 * DAY, newest: 3 * DAY })).toEqual([])
-  expect(await judged({ schedule, newest: HOUR })).toEqual([])
+  const never = { what: 'no webhook event has come since the first sync, 6 d ago', hint: expect.any(String) }
+  expect(await judged({ schedule, event: null, newest: HOUR })).toEqual([never])
+  expect(await judged({ schedule, event: null, newest: 7 * DAY })).toEqual([])
   const home = await temporaryFolder()
   const { sealed } = spoolFolders(home, 'ws')
   await mkdir(sealed, { recursive: true })
@@ -102,4 +105,6 @@ it('a target is overdue if it has lacked changes for longer than `publish.every`
   expect(overdueTarget(status, DAY, undefined)).toEqual([])
   expect(overdueTarget(status, DAY, HOUR)).toHaveLength(1)
   expect(overdueTarget({ ...status, lagSeconds: null }, MINUTE, MINUTE)).toEqual([])
+  const never = overdueTarget({ ...status, asOf: null }, 15 * MINUTE, undefined)
+  expect(never).toMatchObject([{ what: 'bi was never published to; the first sync succeeded 2 h ago' }])
 })

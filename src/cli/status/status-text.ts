@@ -21,35 +21,39 @@ import { economyTexts, gapText, hintOf, quotaNotes, refusedText, unverifiedText 
 import { linesIf } from '../terminal/print.ts'
 import { plain, type Style } from '../terminal/style.ts'
 
+/** A narrow terminal has no room for the columns at the right. */
 const COLUMNS = [
   { name: 'agent', isWhole: true },
   { name: 'title' },
-  { name: 'conversations', right: true },
-  { name: 'oldest (UTC)' },
-  { name: 'newest (UTC)' },
-  { name: 'covered (UTC)' },
+  { name: 'stored', right: true },
+  { name: 'covered (UTC)', isWhole: true },
+  { name: 'gaps', right: true },
   { name: 'open', right: true },
+  { name: 'oldest (UTC)', isWhole: true },
+  { name: 'newest (UTC)', isWhole: true },
 ]
 
 const second = (at: string | null): string => (at === null ? '' : at.slice(0, 19).replace('T', ' '))
 
 const spanText = ({ from, to }: Span): string => `${from === null ? 'the beginning' : second(from)} – ${second(to)}`
 
-function coveredText({ covered, gaps }: AgentStatus): string {
+const minute = (at: string | null): string => second(at).slice(0, 16)
+
+function coveredText({ covered }: AgentStatus): string {
   const [begin, end] = [covered[0], covered.at(-1)]
   if (!begin || !end) return 'nothing yet'
-  const entire = spanText({ from: begin.from, to: end.to })
-  return gaps.length === 0 ? entire : `${entire}, ${counted(gaps.length, 'gap')}`
+  return `${begin.from === null ? 'the beginning' : minute(begin.from)} – ${minute(end.to)}`
 }
 
 const agentRow = (agent: AgentStatus): string[] => [
   agent.agentId,
   agent.missingSince ? `${agent.title ?? ''} (gone since ${second(agent.missingSince)})` : (agent.title ?? ''),
   count(agent.conversations),
-  second(agent.oldestAt),
-  second(agent.newestAt),
   coveredText(agent),
+  count(agent.gaps.length),
   count(agent.openWindows),
+  minute(agent.oldestAt),
+  minute(agent.newestAt),
 ]
 
 function quotaText(quota: QuotaStatus | null, nowMs: number): string {

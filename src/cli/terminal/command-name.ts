@@ -26,7 +26,7 @@ let mention: RegExp | undefined
 
 /** Sets the commands whose mention `asRunHere` rewrites. */
 export const nameCommands = (commands: readonly string[]): void => {
-  mention = new RegExp(`(?<![\\w/.-])${NAME}(?= (?:${commands.join('|')}|COMMAND|\\[options)\\b)`, 'g')
+  mention = new RegExp(`(?<![\\w/.-])${NAME}(?= (?:${commands.join('|')}|COMMAND|\\[options|--help)\\b)`, 'g')
 }
 
 /** Returns the text with commands as they work here. */
