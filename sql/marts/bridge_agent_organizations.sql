@@ -34,7 +34,7 @@ assigned AS (
 handed AS (
   SELECT h.workspace_id, h.agent_id, h.organization_id, m.month_begin, count(*) AS handoffs
   FROM marts.fct_handoffs h JOIN months m ON m.workspace_id = h.workspace_id AND m.month_begin = date_trunc('month', h.day)
-  WHERE h.is_counted AND h.organization_id <> '' GROUP BY ALL
+  WHERE h.is_counted AND trim(h.organization_id) <> '' GROUP BY ALL
 )
 SELECT
   workspace_id, agent_id, organization_id, month_begin, d.agent_title, coalesce(o.organization_name, organization_id) AS organization_name,

@@ -30,7 +30,7 @@ WITH counted AS (
 ),
 by_value AS (
   SELECT c.workspace_id, c.agent_id, v.name AS variable, c.day, left(v.value_text, 200) AS value_text, count(*) AS conversations
-  FROM counted c JOIN conversation_captured_variables v USING (_record) WHERE v.name <> '' AND v.value_text <> '' GROUP BY ALL
+  FROM counted c JOIN conversation_captured_variables v USING (_record) WHERE trim(v.name) <> '' AND trim(v.value_text) <> '' GROUP BY ALL
 ),
 ranked AS (
   SELECT *, least(row_number() OVER (PARTITION BY workspace_id, agent_id, variable, day ORDER BY conversations DESC, value_text), 21)::INTEGER AS value_rank

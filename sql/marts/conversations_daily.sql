@@ -29,7 +29,7 @@
 --   handoffs_accepted                 BIGINT   none  Their accepted handoffs
 --   handoff_waits                     BIGINT   none  Accepted handoffs whose waiting time is known
 --   handoff_wait_seconds_sum          DOUBLE   none  Sum of these waiting times
---   reversed_times                    BIGINT   none  Durations of these conversations that would be negative, which are in no sum
+--   reversed_times                    BIGINT   none  Durations of these conversations that would be negative, and handoffs with such a one, which are in no sum
 --   conversations_with_transcript     BIGINT   none  Those whose turns are known: only they can have times of responses
 --   first_response_seconds_sum        DOUBLE   none  Sum of the times to the first answer
 --   first_responses                   BIGINT   none  Conversations with such a time

@@ -39,11 +39,11 @@
 SELECT
   c.workspace_id, c.agent_id, c.conversation_id, a.position, d.agent_title, or_unknown(c.channel) AS channel, c.day,
   is_counted(c._complete, c.is_test, c.day) AS is_counted,
-  nullif(a.activity_id, '') AS activity_id, or_unknown(a.type) AS activity_type, nullif(a.title, '') AS title, nullif(a.note, '') AS note,
+  or_null(a.activity_id) AS activity_id, or_unknown(a.type) AS activity_type, or_null(a.title) AS title, or_null(a.note) AS note,
   a.activity_at, a.due_at,
   -- A date without a time is not converted: in another zone it would become the day before.
   CASE WHEN is_date(a.due_date) THEN try_cast(trim(a.due_date) AS DATE) ELSE local_day(a.due_at, w.time_zone) END AS due_day,
-  coalesce(a.responded, false) AS has_responded, nullif(c.user_name, '') AS contact_name,
+  coalesce(a.responded, false) AS has_responded, or_null(c.user_name) AS contact_name,
   or_unknown(c.stage) AS lead_stage, c.value AS lead_value, or_currency(c.currency) AS lead_currency,
   c.expected_close_at, c.last_message_ts AS last_activity_at,
   assignee_of(c.chat_assigned_to, c.assigned_to_user_id) AS assignee_id, p.name AS assignee_name

@@ -39,18 +39,18 @@ WITH counted AS (
 by_key AS (
   -- A missing metric may have had the key of another one.
   SELECT workspace_id, agent_id, metric_key, min({is_gone: _missing_since IS NOT NULL, metric_id: metric_id}).metric_id AS metric_id
-  FROM custom_metrics WHERE metric_key <> '' GROUP BY ALL
+  FROM custom_metrics WHERE trim(metric_key) <> '' GROUP BY ALL
 ),
 measured AS (
-  SELECT c.*, coalesce(nullif(v.metric_id, ''), k.metric_id, nullif(v.metric_key, ''), 'unknown') AS metric_id, nullif(v.metric_key, '') AS sent_key,
+  SELECT c.*, coalesce(or_null(v.metric_id), k.metric_id, or_null(v.metric_key), 'unknown') AS metric_id, or_null(v.metric_key) AS sent_key,
     v.value_text, v.value_number
   FROM counted c JOIN conversation_metrics v USING (_record)
   LEFT JOIN by_key k ON k.workspace_id = c.workspace_id AND k.agent_id = c.agent_id AND k.metric_key = v.metric_key
-  WHERE v.value_text <> ''
+  WHERE trim(v.value_text) <> ''
 ),
 typed AS (
-  SELECT m.*, nullif(d.metric_key, '') AS declared_key, nullif(d.type, '') AS declared_type,
-    CASE WHEN coalesce(lower(nullif(d.type, '')), 'number') IN ('number', 'integer', 'float', 'decimal') THEN m.value_number END AS number
+  SELECT m.*, or_null(d.metric_key) AS declared_key, or_null(d.type) AS declared_type,
+    CASE WHEN coalesce(lower(or_null(d.type)), 'number') IN ('number', 'integer', 'float', 'decimal') THEN m.value_number END AS number
   FROM measured m LEFT JOIN custom_metrics d ON d.workspace_id = m.workspace_id AND d.agent_id = m.agent_id AND d.metric_id = m.metric_id
 ),
 by_value AS (

@@ -20,10 +20,10 @@ joined AS (SELECT workspace_id, organization_id, count(DISTINCT user_id) AS memb
 owned AS (SELECT workspace_id, organization_id, count(*) AS teams FROM teams WHERE _missing_since IS NULL GROUP BY ALL),
 known AS (
   SELECT workspace_id, organization_id FROM organizations
-  UNION SELECT workspace_id, organization_id FROM teams WHERE organization_id <> ''
+  UNION SELECT workspace_id, organization_id FROM teams WHERE trim(organization_id) <> ''
 )
 SELECT
-  workspace_id, organization_id, coalesce(nullif(o.name, ''), organization_id) AS organization_name, or_unknown(o.type) AS kind, o.ts AS created_at,
+  workspace_id, organization_id, coalesce(or_null(o.name), organization_id) AS organization_name, or_unknown(o.type) AS kind, o.ts AS created_at,
   o._missing_since IS NULL AND o._deleted_at IS NULL AS is_listed,
   CASE WHEN is_listed THEN coalesce(a.agents, 0) ELSE 0 END AS agents, coalesce(m.members, 0) AS members, coalesce(t.teams, 0) AS teams
 FROM known

@@ -31,7 +31,7 @@ WITH named AS (
   SELECT workspace_id, user_id, NULL, NULL, NULL FROM team_members
 ),
 newest AS (
-  SELECT workspace_id, user_id, name, email, max(seen_at) AS seen_at FROM named WHERE user_id <> '' GROUP BY ALL
+  SELECT workspace_id, user_id, name, email, max(seen_at) AS seen_at FROM named WHERE trim(user_id) <> '' GROUP BY ALL
 ),
 people AS (
   SELECT workspace_id, user_id,

@@ -20,9 +20,9 @@ WITH member_counts AS (
   SELECT workspace_id, team_id, count(DISTINCT user_id) AS members FROM team_members GROUP BY ALL
 )
 SELECT
-  workspace_id, team_id, t.team_key,
-  coalesce(nullif(t.label, ''), nullif(t.team_key, ''), team_id) AS team_label,
-  t.organization_id, coalesce(nullif(o.name, ''), t.organization_id) AS organization_name,
+  workspace_id, team_id, or_null(t.team_key) AS team_key,
+  coalesce(or_null(t.label), or_null(t.team_key), team_id) AS team_label,
+  t.organization_id, coalesce(or_null(o.name), t.organization_id) AS organization_name,
   coalesce(m.members, 0) AS members, t.ts AS created_at,
   t._missing_since IS NULL AS is_listed
 FROM teams t

@@ -31,7 +31,7 @@
 SELECT
   workspace_id, agent_id, l.entry_id, d.agent_title, l.changed_at, local_day(l.changed_at, w.time_zone) AS day,
   or_unknown(regexp_extract(l.field_path, '^[^.\[]+')) AS field, or_unknown(l.field_path) AS field_path, l.old_value AS value_before, l.new_value AS value_after,
-  or_unknown(l.source) AS source, nullif(l.actor, '') AS actor_id, p.name AS actor_name
+  or_unknown(l.source) AS source, or_null(l.actor) AS actor_id, p.name AS actor_name
 FROM audit_log l
 LEFT JOIN _workspaces w USING (workspace_id)
 LEFT JOIN marts.dim_agents d USING (workspace_id, agent_id)

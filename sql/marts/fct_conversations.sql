@@ -2,7 +2,8 @@
 -- Grain: workspace_id, agent_id, conversation_id
 -- Month: day
 -- Refresh: conversations
--- Built from: conversations, conversation_observations, conversation_transcripts, marts.dim_agents, marts.dim_people, marts.fct_responses
+-- Built from: conversations, conversation_observations, conversation_transcripts, marts.dim_agents, marts.dim_people, marts.fct_handoffs,
+--   marts.fct_responses
 -- Joins: assignee_id = dim_people.user_id, resolved_by = dim_people.user_id
 -- Shared: assignee_name, resolved_by_name
 -- Use: `WHERE is_counted` for every figure about customers; `is_test` and `is_complete` say why a row is left out. Costs are those of the whole
@@ -62,7 +63,7 @@
 --   handoff_waits                 BIGINT       none      Accepted handoffs whose waiting time is known
 --   handoff_wait_seconds          DOUBLE       none      Sum of these waiting times
 --   handoff_longest_wait_seconds  DOUBLE       none      Longest of these waiting times
---   reversed_times                BIGINT       none      Durations of this row, and waits of its handoffs, that would be negative: NULL, and in no sum
+--   reversed_times                BIGINT       none      Durations of this row that would be negative, and handoffs with such a one: NULL, and in no sum
 --   people                        BIGINT       none      People involved: assignees, and who accepted or resolved
 --   assignee_id                   VARCHAR      staff     Current assignee
 --   assignee_name                 VARCHAR      staff     Name of the current assignee
@@ -114,9 +115,8 @@ responses AS (
 transcripts AS (SELECT DISTINCT workspace_id, agent_id, conversation_id FROM scoped('conversation_turns')),
 handoffs AS (
   SELECT workspace_id, agent_id, conversation_id, count(*) AS handoffs, count(accepted_at) AS accepted,
-    sum(seconds_between(requested_at, accepted_at)) AS waited, max(seconds_between(requested_at, accepted_at)) AS longest,
-    count(seconds_between(requested_at, accepted_at)) AS waits, count(*) FILTER (is_reversed(requested_at, accepted_at)) AS reversed
-  FROM scoped('conversation_handoffs') GROUP BY ALL
+    sum(wait_seconds) AS waited, max(wait_seconds) AS longest, count(wait_seconds) AS waits, count(*) FILTER (is_reversed) AS reversed
+  FROM scoped('marts.fct_handoffs') GROUP BY ALL
 ),
 assignments AS (
   SELECT workspace_id, agent_id, conversation_id, min({assigned_at: assigned_at, is_timed: NOT is_date(assigned_at_text)}) AS first FROM (
@@ -130,7 +130,7 @@ involved AS (
     UNION ALL SELECT workspace_id, agent_id, conversation_id, user_id FROM scoped('conversation_assigned_ids')
     UNION ALL SELECT workspace_id, agent_id, conversation_id, accepted_by FROM scoped('conversation_handoffs')
     UNION ALL SELECT workspace_id, agent_id, conversation_id, unnest([chat_assigned_to, assigned_to_user_id, resolved_by]) FROM base
-  ) WHERE user_id <> '' GROUP BY ALL
+  ) WHERE trim(user_id) <> '' GROUP BY ALL
 ),
 known AS (
   SELECT c.*,
@@ -178,7 +178,7 @@ SELECT
     + is_reversed(c.started_at, c.latest_resolved_at)::BIGINT AS reversed_times,
   coalesce(i.people, 0) AS people,
   c.assignee_id, p.name AS assignee_name,
-  c.resolved_by, rp.name AS resolved_by_name, c.requested_team_key,
+  or_null(c.resolved_by) AS resolved_by, rp.name AS resolved_by_name, or_null(c.requested_team_key) AS requested_team_key,
   rating(c.rating_from5) AS rating_from5, rating(c.csat_satisfaction10) AS csat_score, rating(c.csat_ease10) AS csat_ease, c.csat_submitted_at,
   c.token_usage_cumulative_input_tokens AS input_tokens, c.token_usage_cumulative_output_tokens AS output_tokens,
   c.token_usage_cumulative_total_tokens AS tokens, c.token_usage_cumulative_usd AS tokens_usd,

@@ -36,7 +36,7 @@
 WITH answered AS (
   SELECT *, assignee_of(chat_assigned_to, assigned_to_user_id) AS assignee
   FROM scoped('conversations')
-  WHERE csat_satisfaction10 IS NOT NULL OR csat_ease10 IS NOT NULL OR csat_submitted_at IS NOT NULL OR csat_comment <> ''
+  WHERE csat_satisfaction10 IS NOT NULL OR csat_ease10 IS NOT NULL OR csat_submitted_at IS NOT NULL OR trim(csat_comment) <> ''
 ),
 handed_off AS (SELECT DISTINCT workspace_id, agent_id, conversation_id FROM scoped('conversation_handoffs'))
 SELECT
@@ -44,7 +44,7 @@ SELECT
   coalesce(local_day(c.csat_submitted_at, w.time_zone), c.day) AS day, c.day AS conversation_day,
   is_counted(c._complete, c.is_test, c.day) AS is_counted,
   c.csat_submitted_at AS submitted_at, rating(c.csat_satisfaction10) AS csat_score, rating(c.csat_ease10) AS csat_ease,
-  coalesce(c.csat_comment <> '', false) AS has_comment, nullif(c.csat_comment, '') AS comment,
+  coalesce(trim(c.csat_comment) <> '', false) AS has_comment, or_null(c.csat_comment) AS comment,
   or_unknown(c.csat_channel) AS survey_channel, c.csat_survey_version AS survey_version,
   h.conversation_id IS NOT NULL AS was_handed_off,
   c.assignee AS assignee_id, p.name AS assignee_name, c.resolved_by, rp.name AS resolved_by_name

@@ -33,7 +33,7 @@
 --   accepted_at           TIMESTAMPTZ  none   When somebody accepted it
 --   completed_at          TIMESTAMPTZ  none   When it ended
 --   is_accepted           BOOLEAN      none   Somebody accepted it
---   wait_seconds          DOUBLE       none   From the request to the acceptance; NULL if a time is missing or the times are in the wrong order
+--   wait_seconds          DOUBLE       none   From the request to the acceptance; NULL if a time is missing, if `is_reversed`, and beyond ten years
 --   handling_seconds      DOUBLE       none   From the acceptance to the end, likewise
 --   is_reversed           BOOLEAN      none   It was accepted before the request, or ended before the acceptance, as the vendor reports it
 --   accepted_by           VARCHAR      staff  Who accepted it
@@ -47,16 +47,17 @@
 --   team_ids              VARCHAR      none   Ids of these teams, separated by commas, in the order of the names; a key without a known team has none
 --   team_labels           VARCHAR      none   Names of these teams in alphabetical order, separated by commas
 WITH handed AS (
-  SELECT *, nullif(requested_team_key, '') AS requested_key FROM scoped('conversation_handoffs')
+  SELECT *, or_null(requested_team_key) AS requested_key, is_reversed(requested_at, accepted_at) OR is_reversed(accepted_at, completed_at) AS is_reversed
+  FROM scoped('conversation_handoffs')
 ),
 -- Two teams of an organization may have had the same key.
 by_key AS (
   SELECT workspace_id, organization_id, team_key, min({is_gone: NOT is_listed, team_id: team_id}).team_id AS team_id
-  FROM marts.dim_teams WHERE team_key <> '' GROUP BY ALL
+  FROM marts.dim_teams WHERE trim(team_key) <> '' GROUP BY ALL
 ),
 by_ids AS (
   SELECT DISTINCT workspace_id, agent_id, conversation_id, handoff_position AS position, team_id
-  FROM scoped('conversation_handoff_team_ids') WHERE team_id <> ''
+  FROM scoped('conversation_handoff_team_ids') WHERE trim(team_id) <> ''
 ),
 by_keys AS (
   SELECT DISTINCT k.workspace_id, k.agent_id, k.conversation_id, k.handoff_position AS position, k.team_key, b.team_id
@@ -64,7 +65,7 @@ by_keys AS (
   JOIN handed h ON h.workspace_id = k.workspace_id AND h.agent_id = k.agent_id AND h.conversation_id = k.conversation_id
     AND h.position = k.handoff_position
   LEFT JOIN by_key b ON b.workspace_id = k.workspace_id AND b.organization_id = h.organization_id AND b.team_key = k.team_key
-  WHERE k.team_key <> ''
+  WHERE trim(k.team_key) <> ''
 ),
 -- Ids and keys may name the same teams. A key without a known team counts only if no team is named by id.
 went_to AS (
@@ -87,11 +88,11 @@ SELECT
   isodow(coalesce(local_day(h.requested_at, w.time_zone), c.day)) AS weekday,
   is_counted(c._complete, c.is_test, c.day) AS is_counted,
   h.requested_at, h.accepted_at, h.completed_at, h.accepted_at IS NOT NULL AS is_accepted,
-  seconds_between(h.requested_at, h.accepted_at) AS wait_seconds,
-  seconds_between(h.accepted_at, h.completed_at) AS handling_seconds,
-  is_reversed(h.requested_at, h.accepted_at) OR is_reversed(h.accepted_at, h.completed_at) AS is_reversed,
-  nullif(h.accepted_by, '') AS accepted_by, p.name AS accepted_by_name,
-  h.organization_id, coalesce(nullif(o.name, ''), h.organization_id) AS organization_name,
+  CASE WHEN NOT h.is_reversed THEN seconds_between(h.requested_at, h.accepted_at) END AS wait_seconds,
+  CASE WHEN NOT h.is_reversed THEN seconds_between(h.accepted_at, h.completed_at) END AS handling_seconds,
+  h.is_reversed,
+  or_null(h.accepted_by) AS accepted_by, p.name AS accepted_by_name,
+  or_null(h.organization_id) AS organization_id, coalesce(or_null(o.name), or_null(h.organization_id)) AS organization_name,
   h.requested_key AS requested_team_key, b.team_id AS requested_team_id, coalesce(rt.team_label, h.requested_key) AS requested_team_label,
   coalesce(t.teams, 0) AS teams, t.team_ids, t.team_labels
 FROM handed h

@@ -38,7 +38,7 @@
 --   responder              VARCHAR      none   Who responded: agent or person; `unknown` if nobody did
 --   responder_id           VARCHAR      staff  That person, where known
 --   responder_name         VARCHAR      staff  Name of that person
---   wait_seconds           DOUBLE       none   From the start of the wait to the response; NULL if the response is before it
+--   wait_seconds           DOUBLE       none   From the start of the wait to the response; NULL if the response is before it or ten years later
 --   wait_business_seconds  DOUBLE       none   Part within business hours; all of it if none are configured
 --   is_reversed            BOOLEAN      none   The response is before the start of the wait, as the vendor reports it
 --   organization_id        VARCHAR      none   Organization of the handoff; NULL for other waits
@@ -46,7 +46,7 @@
 --   sla_seconds            BIGINT       none   Its target
 --   sla_hours              VARCHAR      none   business or calendar: which time counts for the target; `unknown` without a target
 --   deadline_at            TIMESTAMPTZ  none   Until when the wait had to end; the next opening if the target is used up at closing
---   is_met                 BOOLEAN      none   It ended by then; NULL while it is open, without a target, where nobody knows when it ended (`ended_at` is NULL), and of reversed times
+--   is_met                 BOOLEAN      none   It ended by then; NULL while it is open, without a target, where nobody knows when it ended (`ended_at` is NULL), and of times that give no duration
 WITH turns AS (
   SELECT workspace_id, agent_id, conversation_id, position, written_at, sender, sender_id,
     lag(sender) OVER (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY position) AS sender_before
@@ -75,12 +75,12 @@ waits AS (
     r.reply.sender_id AS responder_id
   FROM replies r
   UNION ALL
-  SELECT workspace_id, agent_id, conversation_id, 'handoff', position, nullif(organization_id, ''), requested_at, accepted_at, accepted_at IS NOT NULL,
-    accepted_at IS NULL AND completed_at IS NOT NULL, CASE WHEN accepted_at IS NOT NULL THEN 'person' END, nullif(accepted_by, '')
+  SELECT workspace_id, agent_id, conversation_id, 'handoff', position, or_null(organization_id), requested_at, accepted_at, accepted_at IS NOT NULL,
+    accepted_at IS NULL AND completed_at IS NOT NULL, CASE WHEN accepted_at IS NOT NULL THEN 'person' END, or_null(accepted_by)
   FROM scoped('conversation_handoffs')
   UNION ALL
   SELECT workspace_id, agent_id, conversation_id, 'resolution', 1, NULL, coalesce(first_message_ts, ts), CASE WHEN is_resolved IS DISTINCT FROM false THEN resolved_at END,
-    is_resolved(is_resolved, resolved_at), false, NULL, nullif(resolved_by, '')
+    is_resolved(is_resolved, resolved_at), false, NULL, or_null(resolved_by)
   FROM scoped('conversations') SEMI JOIN (SELECT workspace_id FROM _sla_targets WHERE metric = 'resolution') USING (workspace_id)
 ),
 known AS (
@@ -130,7 +130,7 @@ SELECT
   CASE WHEN NOT l.has_hours THEN wait_seconds WHEN wait_seconds IS NOT NULL THEN greatest(l.business_wait, 0) / 1e6 END AS wait_business_seconds,
   is_reversed(l.started_at, l.responded_at) AS is_reversed, l.organization_id,
   sla.name AS sla_name, sla.seconds AS sla_seconds, CASE WHEN sla IS NULL THEN 'unknown' WHEN l.is_business THEN 'business' ELSE 'calendar' END AS sla_hours,
-  l.deadline_at, CASE WHEN NOT is_reversed THEN l.ended_at <= l.deadline_at END AS is_met
+  l.deadline_at, CASE WHEN l.responded_at IS NULL OR wait_seconds IS NOT NULL THEN l.ended_at <= l.deadline_at END AS is_met
 FROM limited l
 LEFT JOIN _workspaces w ON w.workspace_id = l.workspace_id
 LEFT JOIN marts.dim_agents a ON a.workspace_id = l.workspace_id AND a.agent_id = l.agent_id

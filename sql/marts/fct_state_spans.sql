@@ -29,7 +29,7 @@
 --   observed_seconds  DOUBLE       none  From its begin to its end, or to the last observation
 --   observations      BIGINT       none  Observations in the span
 WITH seen AS (
-  SELECT workspace_id, agent_id, conversation_id, nullif(state, '') AS state, version, observed_at,
+  SELECT workspace_id, agent_id, conversation_id, or_null(state) AS state, version, observed_at,
     row_number() OVER (PARTITION BY workspace_id, agent_id, conversation_id ORDER BY version, observed_at, source, kind, state) AS nth
   FROM scoped('conversation_observations') WHERE reported IS NULL OR list_contains(reported, 'state')
 ),

@@ -38,7 +38,7 @@
 WITH accepted AS (
   -- The last one of several handoffs that were accepted at the same time.
   SELECT workspace_id, agent_id, conversation_id, accepted_at, arg_max(accepted_by, position) AS accepted_by
-  FROM scoped('conversation_handoffs') WHERE accepted_by <> '' AND accepted_at IS NOT NULL GROUP BY ALL
+  FROM scoped('conversation_handoffs') WHERE trim(accepted_by) <> '' AND accepted_at IS NOT NULL GROUP BY ALL
 ),
 turns AS (
   SELECT workspace_id, agent_id, conversation_id, position, written_at, role, text, turn_id, session_id,

@@ -28,7 +28,7 @@ WITH counted AS (
   FROM in_groups('conversations') WHERE is_counted(_complete, is_test, day)
 ),
 reached AS (
-  SELECT _record, step, min(position) AS position, min(matched_at) AS matched_at FROM conversation_funnel_steps WHERE step <> '' GROUP BY ALL
+  SELECT _record, step, min(position) AS position, min(matched_at) AS matched_at FROM conversation_funnel_steps WHERE trim(step) <> '' GROUP BY ALL
 )
 SELECT
   c.workspace_id, c.agent_id, c.channel, r.step, c.day, any_value(d.agent_title) AS agent_title, count(*) AS conversations,

@@ -38,17 +38,17 @@ WITH handled AS (
     count(*) AS assigned, count(*) FILTER (was_resolved) AS assigned_resolved, count(*) FILTER (was_reopened) AS assigned_reopened,
     fsum(csat_score) AS csat_score_sum, count(csat_score) AS csat_answers, 0 AS resolved, 0 AS resolutions,
     0 AS accepted, 0 AS waits, 0 AS reversed, NULL::DOUBLE AS waited, NULL::DOUBLE AS handling, 0 AS completed
-  FROM in_groups('marts.fct_conversations') WHERE is_counted AND assignee_id <> '' GROUP BY workspace_id, agent_id, assignee_id, day
+  FROM in_groups('marts.fct_conversations') WHERE is_counted AND trim(assignee_id) <> '' GROUP BY workspace_id, agent_id, assignee_id, day
   UNION ALL
   SELECT workspace_id, agent_id, resolved_by, day, any_value(agent_title), 0, 0, 0, NULL, 0, count(*), 0, 0, 0, 0, NULL, NULL, 0
-  FROM in_groups('marts.fct_conversations') WHERE is_counted AND resolved_by <> '' AND was_resolved GROUP BY workspace_id, agent_id, resolved_by, day
+  FROM in_groups('marts.fct_conversations') WHERE is_counted AND trim(resolved_by) <> '' AND was_resolved GROUP BY workspace_id, agent_id, resolved_by, day
   UNION ALL
   SELECT workspace_id, agent_id, resolved_by, day, any_value(agent_title), 0, 0, 0, NULL, 0, 0, count(*), 0, 0, 0, NULL, NULL, 0
-  FROM in_groups('marts.fct_resolutions') WHERE is_counted AND resolved_by <> '' GROUP BY workspace_id, agent_id, resolved_by, day
+  FROM in_groups('marts.fct_resolutions') WHERE is_counted AND trim(resolved_by) <> '' GROUP BY workspace_id, agent_id, resolved_by, day
   UNION ALL
   SELECT workspace_id, agent_id, accepted_by, day, any_value(agent_title), 0, 0, 0, NULL, 0, 0, 0,
     count(*), count(wait_seconds), count(*) FILTER (is_reversed), fsum(wait_seconds), fsum(handling_seconds), count(handling_seconds)
-  FROM in_groups('marts.fct_handoffs') WHERE is_counted AND is_accepted AND accepted_by <> '' GROUP BY workspace_id, agent_id, accepted_by, day
+  FROM in_groups('marts.fct_handoffs') WHERE is_counted AND is_accepted AND trim(accepted_by) <> '' GROUP BY workspace_id, agent_id, accepted_by, day
 )
 SELECT
   workspace_id, agent_id, user_id, day, any_value(agent_title) AS agent_title, any_value(p.name) AS user_name,

@@ -18,7 +18,7 @@
 WITH sampled AS (
   SELECT workspace_id, period_key, epoch_us(reported_at) // 900000000 AS quarter,
     max({reported_at: reported_at, used: used_sessions, included: included_sessions, overage: overage_sessions, packs: overage_packs}) AS last
-  FROM _quota WHERE period_key <> '' AND used_sessions IS NOT NULL GROUP BY ALL
+  FROM _quota WHERE trim(period_key) <> '' AND used_sessions IS NOT NULL GROUP BY ALL
 ),
 counted AS (
   SELECT *, least(last.used, greatest(lead(last.used) OVER later, lead(last.used, 2, last.used) OVER later)) AS used

@@ -31,7 +31,7 @@ WITH counted AS (
 ),
 tagged AS (
   -- A list may name a tag twice.
-  SELECT DISTINCT c.*, t.tag FROM counted c JOIN conversation_tags t USING (_record) WHERE t.tag <> ''
+  SELECT DISTINCT c.*, t.tag FROM counted c JOIN conversation_tags t USING (_record) WHERE trim(t.tag) <> ''
 ),
 by_tag AS (
   SELECT workspace_id, agent_id, channel, day, tag, count(*) AS conversations, count(*) FILTER (is_resolved) AS resolved,

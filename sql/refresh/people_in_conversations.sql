@@ -18,7 +18,7 @@ WITH named AS (
 -- Few texts occur in many conversations, and comparing all of them took twice as long.
 newest AS (
   SELECT workspace_id, user_id, name, email, max(seen_at) AS seen_at, arg_max(_record, seen_at) AS _record
-  FROM named WHERE user_id <> '' AND coalesce(list_contains(getvariable('people'), user_id), true) GROUP BY ALL
+  FROM named WHERE trim(user_id) <> '' AND coalesce(list_contains(getvariable('people'), user_id), true) GROUP BY ALL
 ),
 kinds AS (
   SELECT workspace_id, user_id, unnest(['name', 'email']) AS kind, unnest([name, email]) AS text, seen_at, _record FROM newest

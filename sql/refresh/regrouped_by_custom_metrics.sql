@@ -1,7 +1,7 @@
 -- Adds to the touched days those whose figures show a changed metric with an outdated id, key or type.
 INSERT INTO touched_workspace_id_agent_id_day
 WITH changed AS (
-  SELECT workspace_id, agent_id, metric_id, m.metric_key, nullif(m.type, '') AS type
+  SELECT workspace_id, agent_id, metric_id, m.metric_key, or_null(m.type) AS type
   FROM changed_custom_metrics LEFT JOIN custom_metrics m USING (workspace_id, agent_id, metric_id)
 )
 SELECT DISTINCT f.workspace_id, f.agent_id, f.day

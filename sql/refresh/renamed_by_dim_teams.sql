@@ -1,7 +1,7 @@
 -- Adds to `changed_conversations` those with a handoff to a changed team: by its id, by its key, or by a key that led to it before.
 INSERT INTO changed_conversations
 WITH changed AS (SELECT workspace_id, team_id FROM changed_dim_teams),
-keys AS (SELECT DISTINCT workspace_id, organization_id, team_key FROM marts.dim_teams SEMI JOIN changed USING (workspace_id, team_id) WHERE team_key <> ''),
+keys AS (SELECT DISTINCT workspace_id, organization_id, team_key FROM marts.dim_teams SEMI JOIN changed USING (workspace_id, team_id) WHERE trim(team_key) <> ''),
 concerned AS (
   SELECT workspace_id, agent_id, conversation_id FROM conversation_handoff_team_ids SEMI JOIN changed USING (workspace_id, team_id)
   UNION

@@ -5,4 +5,4 @@ FROM marts.fct_handoffs f
 SEMI JOIN changed_organizations USING (workspace_id, organization_id)
 LEFT JOIN organizations o USING (workspace_id, organization_id)
 ANTI JOIN changed_conversations USING (workspace_id, agent_id, conversation_id)
-WHERE f.organization_name IS DISTINCT FROM coalesce(nullif(o.name, ''), f.organization_id)
+WHERE f.organization_name IS DISTINCT FROM coalesce(or_null(o.name), f.organization_id)

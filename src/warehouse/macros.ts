@@ -93,15 +93,19 @@ const TOTAL = `CREATE OR REPLACE TEMP MACRO total(x) AS
   CASE WHEN sum(x) IS NOT NULL THEN greatest(least(sum(x), 9223372036854775807), -9223372036854775808)::BIGINT END`
 
 /**
- * NULL if a time is missing, or if the second one comes first: as 0 it would lower an average. It does not come first if it is the
+ * NULL if a time is missing, if the second one comes first (as 0 it would lower an average), or more than ten years later, when one
+ * of them must be wrong. It does not come first if it is the
  * whole second in which the first one lies, since some times are reported without fractions.
  */
 const SECONDS_BETWEEN = `CREATE OR REPLACE TEMP MACRO seconds_between(a, b) AS
-  CASE WHEN b >= a THEN (epoch_us(b) - epoch_us(a)) / 1e6 WHEN epoch_us(b) = epoch_us(a) // 1000000 * 1000000 THEN 0 END`
+  CASE WHEN b >= a AND epoch_us(b) - epoch_us(a) <= 315576e9 THEN (epoch_us(b) - epoch_us(a)) / 1e6 WHEN epoch_us(b) = epoch_us(a) // 1000000 * 1000000 THEN 0 END`
 
 /** True if both times are known, and the second one comes first. */
 const IS_REVERSED = `CREATE OR REPLACE TEMP MACRO is_reversed(a, b) AS
   coalesce(b < a AND epoch_us(b) <> epoch_us(a) // 1000000 * 1000000, false)`
+
+/** NULL for a blank text. */
+const OR_NULL = `CREATE OR REPLACE TEMP MACRO or_null(x) AS CASE WHEN trim(x) <> '' THEN x END`
 
 /** A dimension of a mart: `unknown` if the record does not say. */
 const OR_UNKNOWN = `CREATE OR REPLACE TEMP MACRO or_unknown(x) AS coalesce(nullif(trim(x), ''), 'unknown')`
@@ -109,7 +113,7 @@ const OR_UNKNOWN = `CREATE OR REPLACE TEMP MACRO or_unknown(x) AS coalesce(nulli
 /** The first of the texts that is one word, in lower case; `unknown` for other texts, NULL for none. A text may be an address. */
 const FIRST_WORD = `CREATE OR REPLACE TEMP MACRO first_word(texts) AS coalesce(
   list_filter(list_transform(texts, lambda x: lower(trim(x))), lambda x: regexp_full_match(x, '${FORMS.word}'))[1],
-  CASE WHEN len(list_filter(texts, lambda x: x <> '')) > 0 THEN 'unknown' END)`
+  CASE WHEN len(list_filter(texts, lambda x: trim(x) <> '')) > 0 THEN 'unknown' END)`
 
 /** A code, such as the id of a model, as a dimension; `unknown` for other texts. */
 const OR_CODE = `CREATE OR REPLACE TEMP MACRO or_code(x) AS CASE WHEN regexp_full_match(x, '${FORMS.code}') THEN x ELSE 'unknown' END`
@@ -131,7 +135,7 @@ const IS_RESOLVED =
 
 /** Whom a conversation is assigned to now. */
 const ASSIGNEE_OF = `CREATE OR REPLACE TEMP MACRO assignee_of(chat_assigned_to, assigned_to) AS
-  coalesce(nullif(chat_assigned_to, ''), nullif(assigned_to, ''))`
+  coalesce(or_null(chat_assigned_to), or_null(assigned_to))`
 
 /** True for a conversation with a lead. */
 const IS_LEAD = `CREATE OR REPLACE TEMP MACRO is_lead(stage, value) AS or_unknown(stage) <> 'unknown' OR value IS NOT NULL`
@@ -161,7 +165,7 @@ const SENDER_OF = `CREATE OR REPLACE TEMP MACRO sender_of(role) AS CASE
 
 /** The id of the person who wrote a message, from the fields without a column. The vendor does not document their names. */
 const SENDER_ID_OF = `CREATE OR REPLACE TEMP MACRO sender_id_of(fields) AS
-  list_filter(json_extract_string(fields, ['$.userId', '$.user_id', '$.senderId', '$.sender_id']), lambda id: id <> '')[1]`
+  list_filter(json_extract_string(fields, ['$.userId', '$.user_id', '$.senderId', '$.sender_id']), lambda id: trim(id) <> '')[1]`
 
 export const MACROS = [
   TO_MOMENT,
@@ -179,6 +183,7 @@ export const MACROS = [
   TOTAL,
   SECONDS_BETWEEN,
   IS_REVERSED,
+  OR_NULL,
   OR_UNKNOWN,
   FIRST_WORD,
   OR_CODE,

@@ -15,7 +15,7 @@ import { MACROS } from '../macros.ts'
 import { sqlFile } from '../sql-files.ts'
 import { type Mart, marts } from './declarations.ts'
 import { DAYS, eachDaySlice, eachGroupSlice, isOfDays, touchedGroups, touchedGroupsOf } from './groups.ts'
-import { areNamedDifferently } from './languages.ts'
+import { areNamedDifferently, nameLanguages } from './languages.ts'
 import {
   addScope,
   beginEntries,
@@ -91,6 +91,7 @@ const byGrouping = (grouped: readonly Mart[]): Mart[] => [
 async function rebuild(writer: Writer, slice: number): Promise<void> {
   await beginEpoch(writer)
   await defineMacros(writer)
+  await nameLanguages(writer)
   const { dimensions, facts, ofDays, rest } = parts()
   await fillPeople(writer)
   for (const mart of dimensions) await fillMart(writer, mart)
@@ -195,6 +196,7 @@ async function update(writer: Writer, changes: Changes, slice: number): Promise<
   }
 
   let scope = conversations > 0 ? await scopeChanged(writer) : null
+  if (scope === null) await nameLanguages(writer)
   if (await followPeople(writer, scope)) changed.add(PEOPLE)
 
   /** Computes a whole mart, if it is affected. */

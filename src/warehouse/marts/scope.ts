@@ -10,7 +10,7 @@ import { RECORD_TYPES } from '../../catalog/records.ts'
 import type { Writer } from '../connection.ts'
 import { sqlFile } from '../sql-files.ts'
 import { marts } from './declarations.ts'
-import { emptyLanguages, nameLanguages } from './languages.ts'
+import { nameLanguages } from './languages.ts'
 
 export const CONVERSATION_KEY = layoutOf(conversation).key
 
@@ -20,11 +20,10 @@ const isOfConversation = (layout: Layout): boolean =>
 const SCOPED = /\bscoped\('([\w.]+)'\)/g
 export const IN_GROUPS = /\bin_groups\('([\w.]+)'\)/g
 
-/** Makes the macros return all rows; no language is named yet. */
+/** Makes the macros return all rows. */
 export async function defineMacros(writer: Writer): Promise<void> {
   for (const macro of ['scoped', 'in_groups'])
     await writer.run(`CREATE OR REPLACE TEMP MACRO ${macro}(name) AS TABLE FROM query_table(name)`)
-  await emptyLanguages(writer)
 }
 
 export const byIds = (table: string, ids: string): string => `${table} t SEMI JOIN ${ids} i ON t.rowid = i.id`

@@ -34,6 +34,19 @@ it('a filter by a dimension loses no row: what a record does not say is `unknown
   )
 })
 
+it('an id, key, name or label is NULL where there is none, never blank', async () => {
+  const counts = marts().flatMap(({ name, columns }) =>
+    columns
+      .filter(({ sqlType }) => sqlType === 'VARCHAR')
+      .map(
+        column =>
+          `SELECT '${name}.${column.name}' AS name, count(*)::INTEGER AS rows FROM marts.${name} WHERE trim(${column.name}) = ''`,
+      ),
+  )
+  const found = await app.warehouse.writer.rows<{ name: string; rows: number }>(counts.join(' UNION ALL '))
+  expect(found.filter(({ rows }) => rows > 0)).toEqual([])
+})
+
 it('a service level is met if the measured wait is at most the target', async () => {
   const measured = `CASE sla_hours WHEN 'business' THEN wait_business_seconds ELSE wait_seconds END`
   const [row] = await app.warehouse.writer.rows(
