@@ -4,11 +4,15 @@ import { expect, it } from 'vitest'
 import type { Schedule } from '../../src/config/temporal.ts'
 import type { WorkspaceConfig } from '../../src/config.ts'
 import { compactTimestamp, DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import { overdueOf, overdueTarget } from '../../src/reports/freshness.ts'
-import type { TargetStatus } from '../../src/reports/publications.ts'
+import { overdueOf, overdueTarget, syncTimes } from '../../src/reports/freshness.ts'
+import { type TargetStatus, targetStatuses } from '../../src/reports/publications.ts'
 import { NO_RUNS, type RunStatus } from '../../src/reports/runs.ts'
 import { segmentName, spoolFolders } from '../../src/spool/folders.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
+import { newTarget } from '../publish/published.ts'
+import { corpusWarehouse } from '../warehouse/corpus/template.ts'
+
+const app = corpusWarehouse()
 
 /** A Sunday. */
 const NOW = Date.parse('2026-11-22T12:00:00Z')
@@ -107,4 +111,19 @@ it('a target is overdue if it has lacked changes for longer than `publish.every`
   expect(overdueTarget({ ...status, lagSeconds: null }, MINUTE, MINUTE)).toEqual([])
   const never = overdueTarget({ ...status, asOf: null }, 15 * MINUTE, undefined)
   expect(never).toMatchObject([{ what: 'bi was never published to; the first sync succeeded 2 h ago' }])
+})
+
+it('a conversation from 2150 is not the newest one, and a target that was never published to lacks all since the first sync', async () => {
+  const { writer } = app.warehouse
+  const { id } = app.corpus('times-of-wrong-centuries')
+  await writer.run(`UPDATE conversations SET ts = CASE conversation_id WHEN 'first' THEN _as_of ELSE '2150-01-01' END
+    WHERE workspace_id = '${id}'`)
+  await writer.run(`INSERT INTO _runs (workspace_id, run, started_at, ended_at, outcome, success)
+    VALUES ('${id}', 'r', '${ISO(3 * HOUR)}', '${ISO(2 * HOUR)}', 'done', true)`)
+  const rows = (sql: string) => writer.rows<never>(sql)
+  const [times] = await syncTimes(rows)
+  expect(times).toMatchObject({ workspaceId: id, firstMs: NOW - 3 * HOUR, newestMs: expect.any(Number) })
+  expect(times!.newestMs).toBeLessThan(Date.parse('2100-01-01'))
+  const [status] = await targetStatuses(rows, [newTarget(app.home)], NOW)
+  expect(status).toMatchObject({ asOf: null, lagSeconds: 7_200 })
 })

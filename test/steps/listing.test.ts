@@ -123,7 +123,7 @@ const listed = (body: object): Reaction => ({ status: 200, body })
 
 const missing = ({ rows }: SimulatedApp) => rows('SELECT 1 FROM agents WHERE _missing_since IS NOT NULL')
 
-async function statusText({ config, app, clock }: SimulatedApp): Promise<string> {
+async function statusText({ config, app, clock }: SimulatedApp, width?: number): Promise<string> {
   const workspaceId = config.workspaces[0]!.id
   const stores = openStores(config.home)
   const status = await workspaceStatus({
@@ -136,7 +136,7 @@ async function statusText({ config, app, clock }: SimulatedApp): Promise<string>
     isHeld: () => true,
     nowMs: clock.now(),
   })
-  return workspaceLines(status, clock.now()).join('\n')
+  return workspaceLines(status, clock.now(), { width }).join('\n')
 }
 
 describe('a sync', () => {
@@ -213,6 +213,10 @@ describe('a sync', () => {
     simulated.advance(60_000)
     expect((await simulated.sync(LISTING_ONLY)).warnings).toEqual([expect.stringContaining('lacks 3 known agents')])
     expect(await missing(simulated)).toEqual([])
-    expect(await statusText(simulated)).not.toContain('the listing may be cut off')
+    const shown = await statusText(simulated, 80)
+    expect(shown).not.toContain('the listing may be cut off')
+    expect(shown).toMatch(/\nagent .* covered \(UTC\)/)
+    expect(shown).toMatch(/ – 20\d\d-\d\d-\d\d \d\d:\d\d( |$)/m)
+    expect(shown).not.toMatch(/\d…/)
   })
 })
