@@ -39,6 +39,7 @@ async function bundlePrograms() {
     input: {
       'cli/main': join(root, 'src', 'cli', 'main.ts'),
       'publish/target-process': join(root, 'src', 'publish', 'target-process.ts'),
+      'serve/readers/query-process': join(root, 'src', 'serve', 'readers', 'query-process.ts'),
     },
     platform: 'node',
     external: NOT_BUNDLED,

@@ -10,6 +10,7 @@ import {
   type DuckDBStructType,
   type DuckDBType,
   DuckDBTypeId,
+  type DuckDBValue,
 } from '@duckdb/node-api'
 import { quoteName } from '../../catalog/layout.ts'
 import { prepareGuarded } from './guard/guard.ts'
@@ -97,6 +98,9 @@ function castSelect(sql: string, columns: SourceColumn[], isFile: boolean): stri
   return `FROM (${sql}\n) SELECT ${casts.map((cast, at) => `${cast} AS ${quoteName(given[at]!)}`).join(', ')}`
 }
 
+/** Values of a statement's parameters, by position or by name. */
+export type ParamValues = DuckDBValue[] | Record<string, DuckDBValue>
+
 /** A caller's statement, ready to run. */
 export interface Prepared {
   statement: DuckDBPreparedStatement
@@ -113,10 +117,23 @@ export interface Prepared {
 export async function prepareCast(
   connection: DuckDBConnection,
   guarded: string,
-  { isFile = false }: { isFile?: boolean } = {},
+  { isFile = false, values }: { isFile?: boolean; values?: ParamValues | undefined } = {},
 ): Promise<Prepared> {
   const statement = await prepareGuarded(connection, guarded)
-  const types = Array.from({ length: statement.columnCount }, (_, at) => statement.columnType(at))
-  const columns = types.map((type, at) => ({ name: statement.columnName(at), type }))
+  if (values) statement.bind(values)
+  const prepared = (_: unknown, at: number) => ({ name: statement.columnName(at), type: statement.columnType(at) })
+  const columns = values
+    ? await columnsOf(connection, guarded, values)
+    : Array.from({ length: statement.columnCount }, prepared)
   return { statement, columns, cast: castSelect(guarded, columns, isFile) }
+}
+
+/** Returns the columns of a SELECT. Their types may depend on the values, which a prepared statement does not know. */
+export async function columnsOf(
+  connection: DuckDBConnection,
+  select: string,
+  values: ParamValues | undefined,
+): Promise<SourceColumn[]> {
+  const empty = await connection.run(`FROM (${select}\n) LIMIT 0`, values)
+  return empty.columnNames().map((name, at) => ({ name, type: empty.columnType(at) }))
 }

@@ -16,7 +16,8 @@ import {
   DuckDBTypeId,
   type DuckDBValue,
 } from '@duckdb/node-api'
-import type { Batch, Cell, Column, Shape } from './results.ts'
+import type { Batch, Cell, Column, RawBatch, Shape } from './results.ts'
+import { rawColumn } from './vectors.ts'
 
 const SCALARS: Partial<Record<DuckDBTypeId, Shape>> = {
   [DuckDBTypeId.BOOLEAN]: { kind: 'boolean' },
@@ -70,15 +71,23 @@ const CELLS_A_BATCH = 8_192
 type Present = Exclude<DuckDBValue, null>
 type Reader = (value: Present) => Cell
 
-/** Cuts a chunk into batches of a bounded number of cells. */
-export function* batchesOf(chunk: DuckDBDataChunk, columns: Column[]): Generator<Batch> {
+/** Cuts the first rows of a chunk into batches of a bounded number of cells. */
+export function* batchesOf(chunk: DuckDBDataChunk, columns: Column[], rowCount: number): Generator<Batch> {
   const readers = columns.map(column => readerFor(column.shape))
   const rowsABatch = Math.max(1, Math.floor(CELLS_A_BATCH / Math.max(1, columns.length)))
-  for (let from = 0; from < chunk.rowCount; from += rowsABatch) {
-    const rows = Math.min(rowsABatch, chunk.rowCount - from)
+  for (let from = 0; from < rowCount; from += rowsABatch) {
+    const rows = Math.min(rowsABatch, rowCount - from)
     yield { rows, columns: readers.map((reader, at) => readColumn({ chunk, at, reader, from, rows })) }
   }
 }
+
+/** Returns the first rows of a chunk as one batch: copying takes little time. */
+export const rawBatchOf = (chunk: DuckDBDataChunk, columns: Column[], rows: number): RawBatch => ({
+  rows,
+  columns: columns.map(
+    ({ shape }, at) => rawColumn(chunk, at, rows) ?? readColumn({ chunk, at, reader: readerFor(shape), from: 0, rows }),
+  ),
+})
 
 function readColumn(slice: { chunk: DuckDBDataChunk; at: number; reader: Reader; from: number; rows: number }): Cell[] {
   const vector = slice.chunk.getColumnVector(slice.at)

@@ -7,11 +7,12 @@ import { notWritable } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import { syncFile, syncFolder } from '../../files/durable.ts'
 import { queryStatement } from '../statements/held.ts'
-import { prepareCast } from './casts.ts'
+import { columnsOf, prepareCast } from './casts.ts'
 import { shapeOf } from './duckdb-values.ts'
 import { PANDAS_KEY, pandasMetadata } from './formats/pandas-metadata.ts'
 import { guard } from './guard/guard.ts'
-import type { Column } from './results.ts'
+import { paramValues } from './params.ts'
+import type { QueryRequest } from './query.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
 
 interface ParquetRequest extends QueryLimits {
@@ -61,31 +62,21 @@ export async function copyToParquet(request: ParquetRequest): Promise<ParquetFil
 /** Writes the Parquet file in a session that the caller opened and will close. */
 export async function copyIn(
   session: QuerySession,
-  { connection, sql, part }: { connection: DuckDBConnection; sql: string; part: string },
+  { connection, sql, part, params, rules }: Omit<QueryRequest, keyof QueryLimits> & { part: string },
 ): Promise<ParquetFile> {
-  const guarded = await session.step(() => guard(connection, sql))
-  const { cast } = await session.step(() => prepareCast(connection, guarded, { isFile: true }))
+  const values = paramValues(params)
+  const guarded = await session.step(() => guard(connection, sql, { ...rules, hasParams: values !== undefined }))
+  const { cast } = await session.step(() => prepareCast(connection, guarded, { isFile: true, values }))
   const target = part.replaceAll("'", "''")
   // FROM (…) accepts DESCRIBE and SHOW, which COPY does not.
   const select = cast ?? `FROM (${guarded}\n)`
-  const metadata = pandasMetadata(await session.step(() => columnsOf(connection, select))).replaceAll("'", "''")
+  const columns = await session.step(() => columnsOf(connection, select, values))
+  const shapes = columns.map(({ name, type }) => ({ name, shape: shapeOf(type) }))
+  const metadata = pandasMetadata(shapes).replaceAll("'", "''")
   const options = `FORMAT parquet, USE_TMP_FILE false, KV_METADATA {${PANDAS_KEY}: '${metadata}'}`
   const copy = `COPY (${select}) TO '${target}' (${options})`
-  const { rowsChanged } = await session.step(() => connection.run(copy))
+  const { rowsChanged } = await session.step(() => connection.run(copy, values))
   return { rows: rowsChanged, bytes: (await stat(part)).size }
-}
-
-/** Returns the names and shapes of the columns to write. */
-async function columnsOf(connection: DuckDBConnection, select: string): Promise<Pick<Column, 'name' | 'shape'>[]> {
-  const statement = await connection.prepare(select)
-  try {
-    return Array.from({ length: statement.columnCount }, (_, at) => ({
-      name: statement.columnName(at),
-      shape: shapeOf(statement.columnType(at)),
-    }))
-  } finally {
-    statement.destroySync()
-  }
 }
 
 /** Makes a complete file durable and renames it to its target. @throws HOME_UNUSABLE */

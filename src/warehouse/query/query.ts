@@ -1,12 +1,13 @@
 // Checks, runs and streams a caller's SELECT.
 
-import type { DuckDBConnection, DuckDBResult } from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api'
 import { ConvohouseError } from '../../core/errors.ts'
 import { queryStatement } from '../statements/held.ts'
-import { type Prepared, prepareCast } from './casts.ts'
-import { batchesOf, shapeOf, typeName } from './duckdb-values.ts'
-import { guard } from './guard/guard.ts'
-import type { Batch, Column, QueryResult, Tally } from './results.ts'
+import { type ParamValues, type Prepared, prepareCast } from './casts.ts'
+import { batchesOf, rawBatchOf, shapeOf, typeName } from './duckdb-values.ts'
+import { type GuardRules, guard } from './guard/guard.ts'
+import { paramValues } from './params.ts'
+import type { Column, QueryResult, Tally } from './results.ts'
 import { openSession, type QueryLimits, type QuerySession } from './session.ts'
 
 export interface QueryRequest extends QueryLimits {
@@ -15,6 +16,9 @@ export interface QueryRequest extends QueryLimits {
   sql: string
   /** Upper bound of the rows; `tally().truncated` shows whether there were more. */
   maxRows?: number
+  /** Values of the SQL's parameters, by position or by name. */
+  params?: unknown
+  rules?: GuardRules
 }
 
 /**
@@ -37,15 +41,18 @@ export async function runQuery(request: QueryRequest): Promise<QueryResult> {
 /** Runs `runQuery` in a session that the caller opened and will close. */
 export async function queryIn(
   session: QuerySession,
-  request: Pick<QueryRequest, 'connection' | 'sql' | 'maxRows'>,
+  request: Pick<QueryRequest, 'connection' | 'sql' | 'maxRows' | 'params' | 'rules'>,
 ): Promise<QueryResult> {
   const { connection, sql, maxRows = Number.POSITIVE_INFINITY } = request
-  const guarded = await session.step(() => guard(connection, sql))
-  const prepared = await session.step(() => prepareCast(connection, guarded))
+  const values = paramValues(request.params)
+  const guarded = await session.step(() =>
+    guard(connection, sql, { ...request.rules, hasParams: values !== undefined }),
+  )
+  const prepared = await session.step(() => prepareCast(connection, guarded, { values }))
   const { statement, cast } = prepared
-  const run = () => (cast === null ? statement.stream() : connection.stream(cast))
+  const run = () => (cast === null ? statement.stream() : connection.stream(cast, values))
   const answer = await session.step(run)
-  return resultOf({ answer, ...prepared, session, connection, guarded, maxRows })
+  return resultOf({ answer, ...prepared, session, connection, guarded, values, maxRows })
 }
 
 interface Streaming extends Pick<Prepared, 'columns' | 'cast'> {
@@ -53,6 +60,7 @@ interface Streaming extends Pick<Prepared, 'columns' | 'cast'> {
   session: QuerySession
   connection: DuckDBConnection
   guarded: string
+  values: ParamValues | undefined
   maxRows: number
 }
 
@@ -61,7 +69,8 @@ function resultOf(streaming: Streaming): QueryResult {
   const tally: Tally = { rows: 0, truncated: false }
   return {
     columns,
-    batches: stream({ ...streaming, columns, tally }),
+    batches: stream({ ...streaming, tally }, (chunk, rows) => batchesOf(chunk, columns, rows)),
+    rawBatches: () => stream({ ...streaming, tally }, (chunk, rows) => [rawBatchOf(chunk, columns, rows)]),
     tally: () => ({ ...tally }),
     close: () => streaming.session.closeSoon(),
   }
@@ -74,21 +83,24 @@ function columnsOf({ answer, columns }: Streaming): Column[] {
   }))
 }
 
-async function* stream(query: Omit<Streaming, 'columns'> & { columns: Column[]; tally: Tally }): AsyncGenerator<Batch> {
-  const { answer, session, maxRows, columns, tally } = query
+async function* stream<T extends { rows: number }>(
+  query: Omit<Streaming, 'columns'> & { tally: Tally },
+  read: (chunk: DuckDBDataChunk, rows: number) => Iterable<T>,
+): AsyncGenerator<T> {
+  const { answer, session, maxRows, tally } = query
   try {
     for (;;) {
       const chunk = await session.step(() => answer.fetchChunk())
       if (!chunk || chunk.rowCount === 0) return await assertComplete(query)
-      for (const batch of batchesOf(chunk, columns)) {
+      const rows = Math.min(chunk.rowCount, maxRows - tally.rows)
+      for (const batch of read(chunk, rows)) {
         // Runs in the session, so that a timeout is noticed, and yields to the event loop between batches.
         await session.step(() => nextTurn())
-        const cut = cutTo(batch, maxRows - tally.rows)
-        tally.rows += cut.rows
-        tally.truncated = cut.rows < batch.rows
-        if (cut.rows > 0) yield cut
-        if (tally.truncated) return
+        tally.rows += batch.rows
+        yield batch
       }
+      tally.truncated = rows < chunk.rowCount
+      if (tally.truncated) return
     }
   } finally {
     await session.closeSoon()
@@ -96,10 +108,6 @@ async function* stream(query: Omit<Streaming, 'columns'> & { columns: Column[]; 
 }
 
 const nextTurn = () => new Promise<void>(resolve => setImmediate(resolve))
-
-function cutTo(batch: Batch, rows: number): Batch {
-  return batch.rows <= rows ? batch : { rows, columns: batch.columns.map(cells => cells.slice(0, rows)) }
-}
 
 /**
  * Verifies that a stream ended because there are no more rows. DuckDB's C API, and so the Node client, ends a failed stream
@@ -111,9 +119,8 @@ function cutTo(batch: Batch, rows: number): Batch {
 async function assertComplete({
   session,
   connection,
-  guarded,
-  cast,
-}: Pick<Streaming, 'session' | 'connection' | 'guarded' | 'cast'>): Promise<void> {
+  ...statement
+}: Pick<Streaming, 'session' | 'connection' | 'guarded' | 'cast' | 'values'>): Promise<void> {
   const alive = await session.step(() =>
     connection.run('SELECT 1').then(
       () => true,
@@ -121,18 +128,17 @@ async function assertComplete({
     ),
   )
   if (alive) return
-  throw await session.step(() => findReason(connection, guarded, cast)).catch(error => error)
+  throw await session.step(() => findReason(connection, statement)).catch(error => error)
 }
 
 /** Runs the query again and discards its rows, to get the message that the stream lost. */
 async function findReason(
   connection: DuckDBConnection,
-  guarded: string,
-  cast: string | null,
+  { guarded, cast, values }: Pick<Streaming, 'guarded' | 'cast' | 'values'>,
 ): Promise<ConvohouseError> {
   await connection.run('ROLLBACK')
   await connection.run('BEGIN TRANSACTION READ ONLY')
-  await connection.run(`EXPLAIN ANALYZE ${cast ?? guarded}`)
+  await connection.run(`EXPLAIN ANALYZE ${cast ?? guarded}`, values)
   return new ConvohouseError('SQL_INVALID', {
     what: 'The query failed after some of its rows, and DuckDB does not say why.',
     hint: 'Try again.',

@@ -36,6 +36,21 @@ export interface Batch {
   columns: Cell[][]
 }
 
+/** A column's values in memory, for formats that copy them. */
+export interface RawColumn {
+  values: BigInt64Array | Int32Array | Float64Array | Uint8Array
+  /** A bit for each row, 0 for NULL; null if no row is NULL. */
+  nulls: Uint8Array | null
+  /** Of texts (UTF-8): where each begins, and the end of the last. */
+  offsets?: Int32Array
+}
+
+/** Like `Batch`; columns of some types have cells. */
+export interface RawBatch {
+  rows: number
+  columns: (RawColumn | Cell[])[]
+}
+
 export interface Tally {
   rows: number
   /** True if `maxRows` cut the result: there was at least one more row. */
@@ -46,6 +61,8 @@ export interface QueryResult {
   columns: Column[]
   /** Batches of rows, which can be read once. @throws QUERY_TIMEOUT, INTERRUPTED or SQL_INVALID if the query ends early */
   batches: AsyncIterable<Batch>
+  /** Yields the rows in another form, instead of `batches`; missing if another process reads them. */
+  rawBatches?: () => AsyncIterable<RawBatch>
   /** Counts the rows read so far; final when `batches` has ended. */
   tally(): Tally
   /** Ends the query and releases its resources. May be called at any time, repeatedly. */

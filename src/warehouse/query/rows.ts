@@ -1,5 +1,12 @@
 // Rows of small SELECTs about the warehouse itself, as plain objects for reports and metrics.
-import type { DuckDBConnection } from '@duckdb/node-api'
+import {
+  type DuckDBConnection,
+  DuckDBDateValue,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+  type DuckDBValueConverter,
+  JSDuckDBValueConverter,
+} from '@duckdb/node-api'
 import { SECOND } from '../../core/time.ts'
 import type { Connectable, Writer } from '../connection.ts'
 import { withLiterals } from '../sql-files.ts'
@@ -20,26 +27,27 @@ export const rowsHere = (instance: Connectable, limits: QueryLimits): Rows =>
   rowsBy(async sql => runQuery({ ...limits, sql, connection: await instance.connect() }))
 
 /**
- * Like `rowsHere`, on a connection of the caller and without the guard: for our own SQL, with numbers and texts as
- * values. The guard takes longer than most checks of a small warehouse, and a sync runs fifty.
+ * Like `rowsHere`, on a connection of the caller and without the guard: for our own SQL. The guard takes longer than most
+ * checks of a small warehouse, and a sync runs fifty.
  */
 export const unguardedRows =
   (connection: DuckDBConnection, limits: QueryLimits): Rows =>
   async <R>(sql: string) => {
     const session = await openSession(connection, limits)
     try {
-      const result = await session.step(() => connection.runAndReadAll(sql))
-      return result
-        .getRowObjectsJS()
-        .map(row =>
-          Object.fromEntries(
-            Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
-          ),
-        ) as R[]
+      return (await session.step(() => connection.runAndReadAll(sql))).convertRowObjects(plainValue) as R[]
     } finally {
       await session.close()
     }
   }
+
+/** Integers and decimals become numbers, times ISO-8601 texts. */
+const plainValue: DuckDBValueConverter<unknown> = (value, type, converter) => {
+  if (value instanceof DuckDBTimestampTZValue) return timestampText(value.micros, { kind: 'timestamp', zone: true })
+  if (value instanceof DuckDBTimestampValue) return timestampText(value.micros, { kind: 'timestamp', zone: false })
+  if (value instanceof DuckDBDateValue) return value.toString()
+  return typeof value === 'bigint' ? Number(value) : JSDuckDBValueConverter(value, type, converter as never)
+}
 
 /**
  * Reads from the local process that holds the warehouse. If there is none, the file is not opened, because that would

@@ -23,7 +23,15 @@ import {
   TimeUnit,
   Utf8,
 } from 'apache-arrow'
-import { type Batch, type Cell, type QueryResult, type Shape, uniqueNames } from '../results.ts'
+import {
+  type Batch,
+  type Cell,
+  type QueryResult,
+  type RawBatch,
+  type RawColumn,
+  type Shape,
+  uniqueNames,
+} from '../results.ts'
 import { PANDAS_KEY, pandasMetadata } from './pandas-metadata.ts'
 
 /**
@@ -41,7 +49,7 @@ export async function* arrow(result: QueryResult, as: 'file' | 'stream'): AsyncG
   const pieces = new Pieces()
   const writer = (as === 'file' ? new RecordBatchFileWriter() : new RecordBatchStreamWriter()).reset(pieces, schema)
   yield pieces.take()
-  for await (const batch of gathered(result.batches)) {
+  for await (const batch of result.rawBatches?.() ?? gathered(result.batches)) {
     writer.write(recordBatch(schema, columns, batch))
     yield pieces.take()
   }
@@ -73,11 +81,21 @@ function joined(batches: Batch[]): Batch {
   return { rows, columns: first.columns.map((_, at) => batches.flatMap(({ columns }) => columns[at]!)) }
 }
 
-function recordBatch(schema: Schema, columns: ArrowColumn[], batch: Batch): RecordBatch {
-  const children = columns.map((column, at) => column.data(batch.columns[at]!))
+function recordBatch(schema: Schema, columns: ArrowColumn[], batch: RawBatch): RecordBatch {
+  const children = columns.map((column, at) => {
+    const values = batch.columns[at]!
+    return Array.isArray(values) ? column.data(values) : rawData(column.type, batch.rows, values)
+  })
   const type = new Struct(schema.fields)
   return new RecordBatch(schema, makeData({ type, length: batch.rows, nullCount: 0, children }))
 }
+
+const rawData = (type: DataType, length: number, { values, nulls, offsets }: RawColumn): Data =>
+  makeData({
+    ...{ type, length, data: values, nullCount: nulls ? -1 : 0 },
+    ...(nulls && { nullBitmap: nulls }),
+    ...(offsets && { valueOffsets: offsets }),
+  } as never)
 
 /**
  * Collects the bytes that the writer writes, so that they can be read synchronously: the writer's own streams run ahead

@@ -7,7 +7,8 @@
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api'
 import { ConvohouseError } from '../../../core/errors.ts'
 import { queryError } from '../query-error.ts'
-import { isAllowedFunction, isAllowedTable, isAllowedTableFunction, looksLikeFile } from './rules.ts'
+import { isKnownName, type KnownNames } from './known-names.ts'
+import { describesDatabase, isAllowedFunction, isAllowedTable, isAllowedTableFunction, looksLikeFile } from './rules.ts'
 import { firstWord, hasWord, trimStatement } from './sql-text.ts'
 import { type Call, type Named, namesIn, type TableName, type TreeNode } from './tree.ts'
 
@@ -18,6 +19,14 @@ const ONLY_SELECT = 'Give one SELECT (or WITH, FROM, VALUES, DESCRIBE, SUMMARIZE
 const ONLY_WAREHOUSE =
   'Read only tables and views of the warehouse; SHOW TABLES and SHOW TABLES FROM marts list them, `convohouse dictionary` also models.'
 
+/** Rules for the SQL of one caller, besides those for all. */
+export interface GuardRules {
+  /** The names of a database that does not change. If omitted, each qualified name is looked up in the catalog. */
+  names?: KnownNames
+  /** True if the SQL may have parameters, because their values are bound. */
+  hasParams?: boolean
+}
+
 /**
  * Checks that `sql` is one SELECT, and that it names only tables, views and functions that stay inside the warehouse. WITH,
  * FROM, VALUES, TABLE, DESCRIBE, SUMMARIZE and SHOW TABLES are SELECTs to DuckDB's parser. Binds and runs nothing.
@@ -25,14 +34,14 @@ const ONLY_WAREHOUSE =
  * @returns the checked text, without semicolons at its end: this text runs, not the caller's
  * @throws SQL_REFUSED for any other statement and for access to anything outside; SQL_INVALID if it does not parse
  */
-export async function guard(connection: DuckDBConnection, sql: string): Promise<string> {
+export async function guard(connection: DuckDBConnection, sql: string, rules: GuardRules = {}): Promise<string> {
   if (sql.length > LONGEST_SQL) throw refuse(`The SQL is longer than ${LONGEST_SQL} characters.`, 'Shorten it.')
   // DuckDB's parser stops at a NUL, so the text that runs could differ from the checked one.
   if (sql.includes('\0')) throw refuse('The SQL contains a NUL character.', 'Remove it.')
   const text = trimStatement(sql)
   const tree = await parse(connection, text)
   if (!tree) throw notSelect(text)
-  await check(connection, tree)
+  await check(connection, tree, rules)
   return text
 }
 
@@ -98,13 +107,23 @@ async function syntaxError(connection: DuckDBConnection, text: string, answer: S
   return shown ?? new ConvohouseError('SQL_INVALID', { what: answer.error_message ?? 'The SQL does not parse.' })
 }
 
-async function check(connection: DuckDBConnection, tree: unknown): Promise<void> {
+async function check(connection: DuckDBConnection, tree: unknown, { names, hasParams }: GuardRules): Promise<void> {
   const named = namesIn(tree)
   checkFunctions(named)
-  if (named.parameters) {
+  if (names?.isPartial) checkPartial(named, names)
+  if (named.parameters && !hasParams) {
     throw new ConvohouseError('SQL_INVALID', { what: 'The SQL has a parameter.', hint: 'Write the value itself.' })
   }
-  for (const name of named.tables) await checkTable(connection, name)
+  for (const name of named.tables) await checkTable(connection, name, names)
+}
+
+/** Refuses what would lead from the views of a partial database to the tables behind them, or to their statistics. */
+function checkPartial({ tableFunctions, functions, functionSchemas }: Named, { places }: KnownNames): void {
+  const outside =
+    [...tableFunctions, ...functions].find(describesDatabase) ??
+    functionSchemas.find(schema => places.has(schema.toLowerCase()))
+  if (outside !== undefined)
+    throw refuse(`${outside} is not allowed in queries without access to personal data.`, ONLY_WAREHOUSE)
 }
 
 function checkFunctions(named: Named): void {
@@ -137,11 +156,13 @@ function checkCall(call: Call): void {
     )
 }
 
-async function checkTable(connection: DuckDBConnection, name: TableName): Promise<void> {
+async function checkTable(connection: DuckDBConnection, name: TableName, names?: KnownNames): Promise<void> {
   const full = [name.catalog, name.schema, name.table].filter(Boolean).join('.')
   if (!isAllowedTable(name.table)) throw refuse(`"${full}" is not allowed in queries.`, ONLY_WAREHOUSE)
   const unqualified = full === name.table
-  const { isKnown, closest } = unqualified ? { isKnown: true, closest: null } : await lookUp(connection, name)
+  const isKnownHere = names ? isKnownName(names, name) : unqualified || null
+  const { isKnown, closest } =
+    isKnownHere === null ? await lookUp(connection, name) : { isKnown: isKnownHere, closest: null }
   if (looksLikeFile(name.table) || !isKnown) {
     const guess = closest ? `Did you mean ${closest}? ` : ''
     throw refuse(`"${full}" is no table or view of the warehouse, and files are not read.`, guess + ONLY_WAREHOUSE)

@@ -89,6 +89,9 @@ export function isAllowedFunction(name: string): boolean {
   return !REFUSED_FUNCTIONS.has(lower) && !REFUSED_FAMILIES.some(family => family.test(lower))
 }
 
+/** True for a function that shows names or statistics of tables, also of those that the caller may not read. */
+export const describesDatabase = (name: string): boolean => /^(duckdb|pragma)_/i.test(name)
+
 export function isAllowedTable(table: string): boolean {
   return !REFUSED_TABLES.has(table.toLowerCase())
 }

@@ -20,6 +20,8 @@ export interface Named {
   tableFunctions: string[]
   /** Functions anywhere else, window functions and aggregates included. */
   functions: string[]
+  /** Schemas and databases that functions are named with. `x.f(y)` also means `f(x, y)`. */
+  functionSchemas: string[]
   calls: Call[]
   tables: TableName[]
   /** Number of parts of the longest column name: `a.b.c` has three. */
@@ -35,6 +37,7 @@ export function namesIn(tree: unknown): Named {
   const named: Named = {
     tableFunctions: [],
     functions: [],
+    functionSchemas: [],
     calls: [],
     tables: [],
     longestName: 0,
@@ -60,6 +63,7 @@ function visit(node: TreeNode, named: Named): unknown[] {
   if (node.type === 'TABLE_FUNCTION' && isObject(node.function)) {
     const { function_name: name, ...rest } = node.function
     named.tableFunctions.push(text(name))
+    named.functionSchemas.push(...schemasOf(node.function))
     return [...children(node).filter(child => child !== node.function), ...children(rest)]
   }
   if (node.type === 'BASE_TABLE') {
@@ -72,6 +76,7 @@ function visit(node: TreeNode, named: Named): unknown[] {
   if (node.class === 'PARAMETER') named.parameters = true
   if (typeof node.function_name === 'string') {
     named.functions.push(node.function_name)
+    named.functionSchemas.push(...schemasOf(node))
     named.calls.push({ name: node.function_name, arguments: argumentsOf(node) })
   }
   if (node.class === 'CAST' && holdsVariant(node.cast_type)) named.variants = true
@@ -80,6 +85,8 @@ function visit(node: TreeNode, named: Named): unknown[] {
   if (node.class === 'LAMBDA' && isObject(node.expr)) named.calls.push({ name: '->', arguments: [node.expr] })
   return children(node)
 }
+
+const schemasOf = ({ schema, catalog }: TreeNode): string[] => [schema, catalog].map(text).filter(Boolean)
 
 /** True for VARIANT, and for a type that contains it. */
 function holdsVariant(type: unknown): boolean {

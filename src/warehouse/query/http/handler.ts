@@ -1,6 +1,6 @@
 // Queries over HTTP.
 //
-//   POST /query   {"sql": "SELECT 1", "timeoutMs": 60000, "maxRows": 1000}; `Accept` names the format
+//   POST /query   {"sql": "SELECT $1", "params": [1], "timeoutMs": 60000, "maxRows": 1000}; `Accept` names the format
 //   200           the rows, streamed; the trailers Convohouse-Rows and Convohouse-Truncated count them (Parquet: headers)
 //   POST /plan    and other questions that the holder answers (`Questions`); 200: one JSON value
 //   4xx, 5xx      {"error": {"code": "SQL_INVALID", "what": "…", "hint": "…"}}
@@ -23,11 +23,11 @@ import { finished } from 'node:stream/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ConvohouseError, type ErrorCode } from '../../../core/errors.ts'
 import { MINUTE, SECOND } from '../../../core/time.ts'
-import type { Connectable } from '../../connection.ts'
 import { queryStatement } from '../../statements/held.ts'
 import type { QueryQueue } from '../concurrency.ts'
 import { CELLS_MEDIA_TYPE, type ErrorBody, encodeFrame } from '../formats/cells.ts'
 import { encode, type StreamedFormat } from '../formats/encode.ts'
+import type { GuardRules } from '../guard/guard.ts'
 import { outlineOf } from '../guard/sql-text.ts'
 import { copyIn } from '../parquet.ts'
 import { queryIn } from '../query.ts'
@@ -52,10 +52,17 @@ const MAX_WAIT_MS = 30 * SECOND
 export type Questions = Map<string, (question: unknown, signal: AbortSignal) => Promise<unknown>>
 
 /** Called when a query starts (SQL without literals) and ends (null), so that a supervisor can log queries during a crash. */
-export type QueryObserver = (id: number, sql: string | null) => void
+export type QueryObserver = (id: number, sql: string | null, timeoutMs: number) => void
+
+/** A connection for one query, in UTC, and what its SQL may name. */
+export interface QueryAccess {
+  connection: DuckDBConnection
+  rules?: GuardRules
+}
 
 interface QueryContext {
-  instance: Connectable
+  /** Opens the connection for a request, which has this body. */
+  connect(body: Readonly<Record<string, unknown>>): Promise<QueryAccess>
   /** Folder for Parquet files that are being sent. */
   scratch: string
   queue: QueryQueue
@@ -85,6 +92,7 @@ export const queryHandler =
   }
 
 interface RequestedQuery {
+  body: Readonly<Record<string, unknown>>
   sql: string
   format: StreamedFormat | 'parquet'
   timeoutMs: number
@@ -113,6 +121,7 @@ async function readQuery(request: IncomingMessage): Promise<RequestedQuery> {
   const body = parse(await readBody(request))
   if (typeof body.sql !== 'string') throw invalid(400, 'The request has no SQL.', usage)
   return {
+    body,
     sql: body.sql,
     format,
     timeoutMs: bound(body.timeoutMs),
@@ -121,7 +130,7 @@ async function readQuery(request: IncomingMessage): Promise<RequestedQuery> {
 }
 
 /** Returns the format of the first media type in `Accept` that is supported; JSON if the client has no preference. */
-function formatOf(accept = '*/*'): RequestedQuery['format'] {
+export function formatOf(accept = '*/*'): RequestedQuery['format'] {
   const types = accept.split(',').map(type => type.split(';')[0]!.trim().toLowerCase())
   for (const type of types) {
     if (type === '*/*' || type === 'application/*') return 'json'
@@ -178,11 +187,11 @@ async function runInSlot(running: Running): Promise<void> {
   const beganMs = performance.now()
   const release = await context.queue.acquire(Math.min(timeoutMs, MAX_WAIT_MS), signal)
   const id = ++queries
-  context.onQuery?.(id, outlineOf(query.sql))
+  context.onQuery?.(id, outlineOf(query.sql), timeoutMs)
   try {
     await run(running, Math.max(1, timeoutMs - (performance.now() - beganMs)))
   } finally {
-    context.onQuery?.(id, null)
+    context.onQuery?.(id, null, timeoutMs)
     release()
   }
 }
@@ -194,14 +203,13 @@ async function run(running: Running, timeoutMs: number): Promise<void> {
   const { response, query, context, signal } = running
   const cutOff = setTimeout(() => response.destroy(), timeoutMs + READ_WITHIN_MS)
   response.once('close', () => clearTimeout(cutOff))
-  const connection = await context.instance.connect()
+  const access = await context.connect(query.body)
+  const { connection } = access
   try {
-    // Applies only to this session: the process's own connections keep their time zone.
-    await connection.run("SET SESSION TimeZone = 'UTC'")
     const statement = queryStatement(query.sql, Math.min(query.timeoutMs, MAX_TIMEOUT_MS))
     const session = await openSession(connection, { timeoutMs, signal, statement })
     try {
-      await (query.format === 'parquet' ? sendParquet : sendRows)({ ...running, connection, session })
+      await (query.format === 'parquet' ? sendParquet : sendRows)({ ...running, ...access, session })
     } catch (error) {
       sendError(response, queryError(error), query.format)
     } finally {
@@ -212,15 +220,14 @@ async function run(running: Running, timeoutMs: number): Promise<void> {
   }
 }
 
-interface InSession extends Running {
-  connection: DuckDBConnection
+interface InSession extends Running, QueryAccess {
   session: QuerySession
 }
 
-async function sendRows({ response, query, connection, session }: InSession): Promise<void> {
-  const { sql, format } = query
+async function sendRows({ response, query, connection, rules = {}, session }: InSession): Promise<void> {
+  const { sql, format, body } = query
   const maxRows = Math.min(query.maxRows, MAX_ROWS)
-  const result = await queryIn(session, { connection, sql, maxRows })
+  const result = await queryIn(session, { connection, sql, maxRows, params: body.params, rules })
   response.writeHead(200, {
     'Content-Type': MEDIA_TYPES.get(format),
     Trailer: `${ROWS_HEADER}, ${TRUNCATED_HEADER}`,
@@ -235,11 +242,11 @@ const PARQUET_PIECE_BYTES = 256 * 1024
 
 let parts = 0
 
-async function sendParquet({ response, query, context, connection, session }: InSession): Promise<void> {
+async function sendParquet({ response, query, context, session, ...access }: InSession): Promise<void> {
   parts += 1
   const part = join(context.scratch, `${parts}.parquet`)
   try {
-    const { rows, bytes } = await copyIn(session, { connection, sql: query.sql, part })
+    const { rows, bytes } = await copyIn(session, { ...access, sql: query.sql, params: query.body.params, part })
     // Sending the file needs no transaction, and an open one keeps the process from checkpointing.
     await session.close()
     response.writeHead(200, {
@@ -285,20 +292,22 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   QUERY_HELD: 403,
 }
 
+/** Returns the answer that reports an error before the first row. */
+export const errorAnswer = ({ code, message: what, hint, facts }: ConvohouseError) => ({
+  status: typeof facts.status === 'number' ? facts.status : (STATUSES[code] ?? 500),
+  headers: { 'Content-Type': 'application/json', ...(code === 'TOO_MANY_QUERIES' && { 'Retry-After': '1' }) },
+  body: { error: { code, what, ...(hint !== undefined && { hint }) } satisfies ErrorBody },
+})
+
 /** Once the head has been sent, only `cells` can carry an error; any other answer is cut off. */
 function sendError(response: ServerResponse, error: ConvohouseError, format?: RequestedQuery['format']): void {
   if (response.destroyed) return
-  const { code, message: what, hint, facts } = error
-  const body: ErrorBody = { code, what, ...(hint !== undefined && { hint }) }
+  const { status, headers, body } = errorAnswer(error)
   if (response.headersSent) {
-    if (format === 'cells') response.end(encodeFrame({ error: body }))
+    if (format === 'cells') response.end(encodeFrame(body))
     else response.destroy()
     return
   }
-  const status = typeof facts.status === 'number' ? facts.status : (STATUSES[code] ?? 500)
-  response.writeHead(status, {
-    'Content-Type': 'application/json',
-    ...(code === 'TOO_MANY_QUERIES' && { 'Retry-After': '1' }),
-  })
-  response.end(`${JSON.stringify({ error: body })}\n`)
+  response.writeHead(status, headers)
+  response.end(`${JSON.stringify(body)}\n`)
 }

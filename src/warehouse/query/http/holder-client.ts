@@ -197,7 +197,7 @@ async function refusal({ response, pieces }: Answer): Promise<ConvohouseError> {
 }
 
 /** Returns the error that the holder reported. A code that only a newer version knows becomes SQL_INVALID. */
-function errorFrom({ code, what, hint }: ErrorBody): ConvohouseError {
+export function errorFrom({ code, what, hint }: ErrorBody): ConvohouseError {
   const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'SQL_INVALID'
   return new ConvohouseError(known, { what, ...(hint !== undefined && { hint }) })
 }

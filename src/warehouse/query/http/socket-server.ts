@@ -48,7 +48,12 @@ export async function serveQueries({
   const closing = new AbortController()
   const questions: Questions = new Map()
   const handle = queryHandler({
-    instance,
+    connect: async () => {
+      const connection = await instance.connect()
+      // Applies only to this session: the process's own connections keep their time zone.
+      await connection.run("SET SESSION TimeZone = 'UTC'")
+      return { connection }
+    },
     scratch,
     queue: openQueryQueue({ running: MAX_QUERIES, waiting: MAX_WAITING }),
     ...(onQuery && { onQuery }),
