@@ -15,10 +15,11 @@ import { type LostRows, preserveEvents, withRebuilt } from '../warehouse/mainten
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
 import { storeResponseRules } from '../warehouse/marts/response-rules.ts'
 import { refreshModels } from '../warehouse/models/refresh-models.ts'
-import { openWarehouse, type Warehouse, warehouseFile } from '../warehouse/open.ts'
+import { openWarehouse, type Warehouse } from '../warehouse/open.ts'
 import { dropFulls } from '../warehouse/planning/full-exports.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
 import { insertRuns } from '../warehouse/runs.ts'
+import { warehouseFile } from '../warehouse/warehouse-file.ts'
 
 export interface ReplayReport {
   files: number

@@ -25,8 +25,8 @@ import {
   withRebuilt,
 } from '../warehouse/maintenance/preserve-rows.ts'
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
-import { warehouseFile } from '../warehouse/open.ts'
 import { copyRuns } from '../warehouse/runs.ts'
+import { warehouseFile } from '../warehouse/warehouse-file.ts'
 import {
   added,
   buildMarts,

@@ -9,7 +9,6 @@
 // conversations with their child rows took 1.7 s instead of 3.5 s, in files of the same size.
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { quoteText } from '../catalog/layout.ts'
 import { homeUnusable } from '../core/disk.ts'
@@ -20,6 +19,7 @@ import { isLocked, isStub, openingError, removeStub } from './fault.ts'
 import { MACROS } from './macros.ts'
 import { createTables } from './maintenance/create-tables.ts'
 import { createSpillParent, removeStaleSpills, spillFolder } from './temporary-files.ts'
+import { warehouseFile } from './warehouse-file.ts'
 
 export interface Warehouse {
   file: string
@@ -40,10 +40,6 @@ export interface WarehouseOptions {
   memoryLimit: string
   threads: number
 }
-
-const WAREHOUSE_NAME = 'warehouse.duckdb'
-
-export const warehouseFile = (home: string, name = WAREHOUSE_NAME): string => join(home, name)
 
 const MISSING_HINT = 'Run `convohouse sync` first, or set the right data folder (`home`, CONVOHOUSE_HOME).'
 

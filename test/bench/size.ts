@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { readConfig } from '../../src/config.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/time.ts'
-import { warehouseFile } from '../../src/warehouse/open.ts'
+import { warehouseFile } from '../../src/warehouse/warehouse-file.ts'
 import {
   openSimulatedApp,
   type SimulatedApp,

@@ -9,7 +9,7 @@ import { replay } from '../../src/run/replay.ts'
 import { expireArchive } from '../../src/spool/archive.ts'
 import { spoolFolders } from '../../src/spool/folders.ts'
 import { openSpool } from '../../src/spool/spool.ts'
-import { warehouseFile } from '../../src/warehouse/open.ts'
+import { warehouseFile } from '../../src/warehouse/warehouse-file.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 

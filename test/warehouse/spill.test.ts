@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openWarehouse, warehouseFile } from '../../src/warehouse/open.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
 import { runQuery } from '../../src/warehouse/query/query.ts'
 import { openReader } from '../../src/warehouse/query/reader.ts'
+import { warehouseFile } from '../../src/warehouse/warehouse-file.ts'
 import { folderOfFile } from '../of-file.ts'
 
 // Sorts 50 MB, which is more than the limit.

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ConvohouseError, type ErrorCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
 import { bytes, sizeOf } from '../../core/words.ts'
-import { errorFrom } from '../../warehouse/query/http/holder-client.ts'
+import { errorFrom } from '../../warehouse/query/http/protocol.ts'
 import type { SnapshotSettings } from '../../warehouse/query/snapshot.ts'
 import type { FromQueryProcess, OpenQueryProcess, Role, SnapshotState } from './query-port.ts'
 

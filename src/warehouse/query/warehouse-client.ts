@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isCode } from '../../core/errors.ts'
 import { SECOND } from '../../core/time.ts'
-import { warehouseFile } from '../open.ts'
+import { warehouseFile } from '../warehouse-file.ts'
 import { queryHolder, queryHolderToParquet } from './http/holder-client.ts'
 import { copyToParquet, type ParquetFile } from './parquet.ts'
 import { runQuery } from './query.ts'

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ConvohouseError } from '../../../src/core/errors.ts'
 import { logRange } from '../../../src/warehouse/changes/log-changes.ts'
-import { openWarehouse, type Warehouse, warehouseFile } from '../../../src/warehouse/open.ts'
+import { openWarehouse, type Warehouse } from '../../../src/warehouse/open.ts'
 import { openReader } from '../../../src/warehouse/query/reader.ts'
+import { warehouseFile } from '../../../src/warehouse/warehouse-file.ts'
 import { SMALL } from '../temporary-warehouse.ts'
 
 let home: string

@@ -21,11 +21,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { ConvohouseError, type ErrorCode } from '../../../core/errors.ts'
+import { ConvohouseError } from '../../../core/errors.ts'
 import { MINUTE, SECOND } from '../../../core/time.ts'
 import { queryStatement } from '../../statements/held.ts'
 import type { QueryQueue } from '../concurrency.ts'
-import { CELLS_MEDIA_TYPE, type ErrorBody, encodeFrame } from '../formats/cells.ts'
+import { encodeFrame } from '../formats/cells.ts'
 import { encode, type StreamedFormat } from '../formats/encode.ts'
 import type { GuardRules } from '../guard/guard.ts'
 import { outlineOf } from '../guard/sql-text.ts'
@@ -33,11 +33,17 @@ import { copyIn } from '../parquet.ts'
 import { queryIn } from '../query.ts'
 import { queryError } from '../query-error.ts'
 import { openSession, type QuerySession } from '../session.ts'
-
-export const QUERY_PATH = '/query'
-export const PARQUET_MEDIA_TYPE = 'application/vnd.apache.parquet'
-export const ROWS_HEADER = 'Convohouse-Rows'
-const TRUNCATED_HEADER = 'Convohouse-Truncated'
+import {
+  errorAnswer,
+  formatOf,
+  invalidRequest,
+  MEDIA_TYPES,
+  PARQUET_MEDIA_TYPE,
+  QUERY_PATH,
+  type QueryFormat,
+  ROWS_HEADER,
+  TRUNCATED_HEADER,
+} from './protocol.ts'
 
 /** Upper bound of a query's timeout. */
 const MAX_TIMEOUT_MS = 10 * MINUTE
@@ -94,32 +100,19 @@ export const queryHandler =
 interface RequestedQuery {
   body: Readonly<Record<string, unknown>>
   sql: string
-  format: StreamedFormat | 'parquet'
+  format: QueryFormat
   timeoutMs: number
   maxRows: number
 }
 
-const FORMATS: Readonly<Record<string, RequestedQuery['format']>> = {
-  'application/json': 'json',
-  'application/x-ndjson': 'ndjson',
-  'text/csv': 'csv',
-  'application/vnd.apache.arrow.stream': 'arrow',
-  [PARQUET_MEDIA_TYPE]: 'parquet',
-  [CELLS_MEDIA_TYPE]: 'cells',
-}
-const MEDIA_TYPES = new Map(Object.entries(FORMATS).map(([type, format]) => [format, type]))
-
-const invalid = (status: number, what: string, hint: string, code: ErrorCode = 'FLAG_INVALID') =>
-  new ConvohouseError(code, { what, hint, facts: { status } })
-
 async function readQuery(request: IncomingMessage): Promise<RequestedQuery> {
   const { method, url = '' } = request
   const usage = `POST {"sql": "SELECT …"} to ${QUERY_PATH}.`
-  if (url.split('?')[0] !== QUERY_PATH) throw invalid(404, `There is nothing at ${url}.`, usage)
-  if (method !== 'POST') throw invalid(405, `${method} is not supported.`, usage)
+  if (url.split('?')[0] !== QUERY_PATH) throw invalidRequest(404, `There is nothing at ${url}.`, usage)
+  if (method !== 'POST') throw invalidRequest(405, `${method} is not supported.`, usage)
   const format = formatOf(request.headers.accept)
   const body = parse(await readBody(request))
-  if (typeof body.sql !== 'string') throw invalid(400, 'The request has no SQL.', usage)
+  if (typeof body.sql !== 'string') throw invalidRequest(400, 'The request has no SQL.', usage)
   return {
     body,
     sql: body.sql,
@@ -127,16 +120,6 @@ async function readQuery(request: IncomingMessage): Promise<RequestedQuery> {
     timeoutMs: bound(body.timeoutMs),
     maxRows: bound(body.maxRows),
   }
-}
-
-/** Returns the format of the first media type in `Accept` that is supported; JSON if the client has no preference. */
-export function formatOf(accept = '*/*'): RequestedQuery['format'] {
-  const types = accept.split(',').map(type => type.split(';')[0]!.trim().toLowerCase())
-  for (const type of types) {
-    if (type === '*/*' || type === 'application/*') return 'json'
-    if (Object.hasOwn(FORMATS, type)) return FORMATS[type]!
-  }
-  throw invalid(406, `There is no format for ${accept}.`, `Accept one of ${Object.keys(FORMATS).join(', ')}.`)
 }
 
 /** Size of the largest request, in bytes: the guard's longest SQL, escaped. */
@@ -151,7 +134,12 @@ async function readBody(request: IncomingMessage): Promise<string> {
     if (size > MAX_REQUEST_BYTES) {
       // Discards the rest: a client sends all of its request before it reads the answer.
       request.resume()
-      throw invalid(413, `The request is larger than ${MAX_REQUEST_BYTES} bytes.`, 'Shorten the SQL.', 'SQL_REFUSED')
+      throw invalidRequest(
+        413,
+        `The request is larger than ${MAX_REQUEST_BYTES} bytes.`,
+        'Shorten the SQL.',
+        'SQL_REFUSED',
+      )
     }
     pieces.push(piece)
   }
@@ -165,7 +153,7 @@ function parse(body: string): Record<string, unknown> {
   } catch {
     // Reported below.
   }
-  throw invalid(400, 'The request is not a JSON object.', 'Send {"sql": "SELECT …"}.')
+  throw invalidRequest(400, 'The request is not a JSON object.', 'Send {"sql": "SELECT …"}.')
 }
 
 /** Returns a bound that the client may give; unbounded unless it is a number above zero. */
@@ -282,25 +270,8 @@ async function write(response: ServerResponse, piece: string | Uint8Array): Prom
   })
 }
 
-const STATUSES: Partial<Record<ErrorCode, number>> = {
-  SQL_INVALID: 400,
-  SQL_REFUSED: 403,
-  TOO_MANY_QUERIES: 503,
-  INTERRUPTED: 503,
-  QUERY_TIMEOUT: 504,
-  QUERY_MEMORY: 507,
-  QUERY_HELD: 403,
-}
-
-/** Returns the answer that reports an error before the first row. */
-export const errorAnswer = ({ code, message: what, hint, facts }: ConvohouseError) => ({
-  status: typeof facts.status === 'number' ? facts.status : (STATUSES[code] ?? 500),
-  headers: { 'Content-Type': 'application/json', ...(code === 'TOO_MANY_QUERIES' && { 'Retry-After': '1' }) },
-  body: { error: { code, what, ...(hint !== undefined && { hint }) } satisfies ErrorBody },
-})
-
 /** Once the head has been sent, only `cells` can carry an error; any other answer is cut off. */
-function sendError(response: ServerResponse, error: ConvohouseError, format?: RequestedQuery['format']): void {
+function sendError(response: ServerResponse, error: ConvohouseError, format?: QueryFormat): void {
   if (response.destroyed) return
   const { status, headers, body } = errorAnswer(error)
   if (response.headersSent) {

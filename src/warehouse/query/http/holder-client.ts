@@ -4,15 +4,15 @@ import { open, rm } from 'node:fs/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { notWritable } from '../../../core/disk.ts'
-import { ConvohouseError, ERRORS, type ErrorCode, isCode } from '../../../core/errors.ts'
+import { ConvohouseError, isCode } from '../../../core/errors.ts'
 import { durationText, SECOND } from '../../../core/time.ts'
 import { queryStatement, whyEnded } from '../../statements/held.ts'
 import { CELLS_MEDIA_TYPE, type CellsMessage, type ErrorBody, readFrames } from '../formats/cells.ts'
 import { type ParquetFile, partOf, putInPlace } from '../parquet.ts'
 import type { Batch, Column, QueryResult, Tally } from '../results.ts'
 import type { QueryLimits } from '../session.ts'
-import { PARQUET_MEDIA_TYPE, QUERY_PATH, ROWS_HEADER } from './handler.ts'
-import { socketPath } from './socket-server.ts'
+import { errorFrom, PARQUET_MEDIA_TYPE, QUERY_PATH, ROWS_HEADER } from './protocol.ts'
+import { socketPath } from './socket-path.ts'
 
 /** The holder enforces the timeout; this only ends the wait for a holder that no longer responds. */
 const GRACE_MS = 10 * SECOND
@@ -194,12 +194,6 @@ async function refusal({ response, pieces }: Answer): Promise<ConvohouseError> {
   } catch (error) {
     return error instanceof ConvohouseError ? error : otherVersion()
   }
-}
-
-/** Returns the error that the holder reported. A code that only a newer version knows becomes SQL_INVALID. */
-export function errorFrom({ code, what, hint }: ErrorBody): ConvohouseError {
-  const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'SQL_INVALID'
-  return new ConvohouseError(known, { what, ...(hint !== undefined && { hint }) })
 }
 
 function connectionError(cause: NodeJS.ErrnoException): ConvohouseError {

@@ -1,9 +1,7 @@
 // Serves queries on a Unix socket in the process that holds the warehouse, since DuckDB lets no other process open the file. The
 // socket's file mode is the authentication. A socket left by a killed process is replaced; one that a process serves is not.
-import { createHash } from 'node:crypto'
-import { chmod, lstat, mkdir, realpath, rm } from 'node:fs/promises'
+import { chmod, lstat, mkdir, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { homeUnusable } from '../../../core/disk.ts'
@@ -12,6 +10,7 @@ import { SECOND } from '../../../core/time.ts'
 import type { Connectable } from '../../connection.ts'
 import { openQueryQueue } from '../concurrency.ts'
 import { type QueryObserver, type Questions, queryHandler } from './handler.ts'
+import { answers, socketPath } from './socket-path.ts'
 
 /** Maximum number of concurrent queries; others wait. More would only share processors and DuckDB's memory limit. */
 const MAX_QUERIES = 4
@@ -119,18 +118,6 @@ async function removeStale(path: string): Promise<void> {
   if (now?.ino === before.ino) await rm(path, { force: true })
 }
 
-/** True unless the connection is refused: only that proves that no process listens. */
-function answers(path: string): Promise<boolean> {
-  return new Promise(resolve => {
-    const probe = connect(path)
-    probe.once('connect', () => {
-      probe.destroy()
-      resolve(true)
-    })
-    probe.once('error', (error: NodeJS.ErrnoException) => resolve(!/ECONNREFUSED|ENOENT/.test(error.code ?? '')))
-  })
-}
-
 const alive = (path: string) =>
   new ConvohouseError('WAREHOUSE_LOCKED', {
     what: `Another process already answers queries at ${path}.`,
@@ -142,28 +129,3 @@ const occupied = (path: string) =>
     what: `The query socket ${path} cannot be opened: it is not a socket.`,
     hint: 'Remove what is at that path.',
   })
-
-/** Maximum number of bytes in a socket's path: 108 on Linux and 104 on macOS, each including a final NUL. */
-const LONGEST_PATH = 103
-
-/**
- * Returns the socket of a data folder: `query.sock` in it; a named pipe on Windows. It is the same for all spellings of
- * the folder's path, so that client and server agree. @throws HOME_UNUSABLE
- */
-export async function socketPath(home: string): Promise<string> {
-  const real = await realpath(home).catch(cause => {
-    throw new ConvohouseError('HOME_UNUSABLE', {
-      what: `The data folder ${home} cannot be opened.`,
-      hint: 'Check that it exists, and check its permissions.',
-      cause,
-    })
-  })
-  if (process.platform === 'win32')
-    return `\\\\.\\pipe\\convohouse-${createHash('sha256').update(real).digest('hex').slice(0, 24)}`
-  const path = join(real, 'query.sock')
-  if (Buffer.byteLength(path) <= LONGEST_PATH) return path
-  throw new ConvohouseError('HOME_UNUSABLE', {
-    what: `The path of the data folder ${real} is too long: the path of its query socket has more than ${LONGEST_PATH} bytes.`,
-    hint: 'Move the data folder to a shorter path.',
-  })
-}
