@@ -8,15 +8,25 @@ import { availableParallelism } from 'node:os'
 import { delimiter, dirname, resolve } from 'node:path'
 import { isMap, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { parseAddress } from './config/address.ts'
 import { cleanEnvironment } from './config/environment.ts'
 import { absolutePlace, type Environment, type SecretPlace, secretPlace, secretReader } from './config/kept-secret.ts'
 import { problemsOf } from './config/problems.ts'
 import { resourceSettings, resourceShape } from './config/resources.ts'
 import { responseRuleShape, responseRules } from './config/response-rules.ts'
+import { serveConfig, serveSettings } from './config/serve.ts'
 import { publishConfig, publishSettings, targetConfigs, targets } from './config/targets.ts'
 import { schedule, scheduleConfig, temporalConfig, temporalSettings } from './config/temporal.ts'
-import { CONTROL_INSIDE, dataFolder, duration, filePath, hasControl, moment, size, timeZone } from './config/values.ts'
+import {
+  address,
+  CONTROL_INSIDE,
+  dataFolder,
+  duration,
+  filePath,
+  hasControl,
+  moment,
+  size,
+  timeZone,
+} from './config/values.ts'
 import {
   secretFiles,
   secretsInEnvironment,
@@ -86,11 +96,6 @@ const workspace = z.strictObject({
   timeout: duration.refine(ms => ms <= LONGEST_TIMEOUT_MS, 'must be 24d at most').optional(),
 })
 
-const address = z
-  .string()
-  .refine(text => parseAddress(text) !== undefined, 'must be a host and a port such as 127.0.0.1:9464')
-  .transform(text => parseAddress(text)!)
-
 /** The settings of the file. */
 export const file = z.strictObject({
   home: filePath.optional(),
@@ -105,6 +110,7 @@ export const file = z.strictObject({
   extensions: filePath.optional(),
   publish: publishSettings.prefault({}),
   targets: targets.default([]),
+  serve: serveSettings.optional(),
   workspaces: z.array(workspace).min(1, 'must name at least one workspace'),
 })
 
@@ -214,6 +220,8 @@ function configOf(
   { folder, env, source }: { folder: string; env: Environment; source: string },
 ) {
   const home = dataFolder(folder, env.CONVOHOUSE_HOME || given.home)
+  const targets = targetConfigs(given.targets, { folder, home, file: source })
+  const serve = serveConfig(given.serve, { home, targets, source })
   return {
     /** Absolute path of the data folder. */
     home,
@@ -231,7 +239,8 @@ function configOf(
     extensions: folderAt(env.CONVOHOUSE_EXTENSIONS || given.extensions, folder),
     publish: publishConfig(given.publish),
     /** Targets of publications. If there are none, nothing is published, and no change is logged. */
-    targets: targetConfigs(given.targets, { folder, home, file: source }),
+    targets: serve.isConfigured && serve.isOwn ? [...targets, serve.target] : targets,
+    serve,
     workspaces: given.workspaces.map(one => workspaceConfig(one, folder, env)),
     /** Path of the file, or `the environment`. */
     source,

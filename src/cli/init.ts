@@ -91,6 +91,10 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 #     rows: { organizations: [my-organization] }      # also workspaces: [my-workspace] and agents: [my-agent]; default: all rows
 # publish: { every: 15m, memoryLimit: 512MB }
 
+# \`convohouse serve\`: its address, other names under which it is reached, the path that a proxy passes on, and what its own snapshot keeps of
+# personal data; or \`snapshot\`, the name of a target to read instead. With this setting \`up\` serves, too. docs/serving.md explains it.
+# serve: { address: 127.0.0.1:8790, hosts: [], pii: { identity: hash, staff: hash, device: hash, content: drop, label: keep } }
+
 # Folder of DuckDB's extensions for targets postgres and ducklake, for \`search\` in a snapshot, and for \`publish --verify\` of a target in S3; by default
 # they are downloaded when needed. CONVOHOUSE_EXTENSIONS overrides it.
 # extensions: ./extensions

@@ -6,13 +6,24 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
+import { YIELD_PATH } from '../serve/own-snapshot.ts'
 import type { MetricsPage } from '../telemetry/page.ts'
 import { type ProcessRole, processMetrics } from '../telemetry/process-metrics.ts'
+import { askHolder } from '../warehouse/query/http/holder-client.ts'
 import { packageFacts } from './package-facts.ts'
 import { answerPlan, PLAN_PATH } from './plan.ts'
 
 const PATIENCE_MS = 2 * SECOND
 const TRY_EVERY_MS = 100
+/** A publication that is asked to give way ends within this time. */
+const YIELD_WITHIN_MS = 15 * SECOND
+
+/** Asks the process that holds the warehouse to give way. @returns true if it does: it publishes the snapshot of `serve` */
+const asksToYield = ({ home }: Config): Promise<boolean> =>
+  askHolder({ home, path: YIELD_PATH, question: {}, timeoutMs: PATIENCE_MS }).then(
+    () => true,
+    () => false,
+  )
 
 /** Returns the error with a longer hint: a Temporal worker that holds the warehouse can run the sync itself. */
 const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): ConvohouseError =>
@@ -25,7 +36,8 @@ const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): Con
 
 /** @throws WAREHOUSE_LOCKED if another process still holds the warehouse after two seconds; WAREHOUSE_LAYOUT, HOME_UNUSABLE */
 export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['onQuery']): Promise<App> {
-  const untilMs = systemClock.now() + PATIENCE_MS
+  let untilMs = systemClock.now() + PATIENCE_MS
+  let isYielded = false
   for (;;) {
     try {
       const app = await openApp({ config, ...(onQuery && { onQuery }) })
@@ -33,6 +45,10 @@ export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['
       return app
     } catch (error) {
       if (!isCode(error, 'WAREHOUSE_LOCKED')) throw error
+      if (!isYielded && (await asksToYield(config))) {
+        isYielded = true
+        untilMs += YIELD_WITHIN_MS
+      }
       if (systemClock.now() > untilMs) throw heldByOther(error)
       await sleep(TRY_EVERY_MS)
     }

@@ -52,6 +52,8 @@ const COMMANDS: readonly [name: string, about: string, load: () => Promise<Comma
     'publish what changed in the warehouse to the configured targets, for dashboards and notebooks',
     () => import('./publish/publish.ts'),
   ],
+  ['serve', 'answer SQL and figures over HTTP from a published snapshot', () => import('./serve/serve.ts')],
+  ['token', 'tokens of `serve`: create, list, revoke', () => import('./token.ts')],
   ['quarantine', 'records that could not be loaded: list them, show one, retry them', () => import('./quarantine.ts')],
   [
     'dictionary',

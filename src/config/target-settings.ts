@@ -17,7 +17,7 @@ const ofWorkspace = z
  * Keep, hash or drop: what happens to values of each class of personal data. Values without personal data are always kept, and words and
  * codes too, if they have their form or content is kept.
  */
-const pii = z.strictObject({
+export const pii = z.strictObject({
   identity: action.default('hash'),
   staff: action.default('hash'),
   device: action.default('hash'),

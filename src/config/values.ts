@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 import { parseDuration, parseMoment } from '../core/time.ts'
 import { sizeOf } from '../core/words.ts'
+import { parseAddress } from './address.ts'
 
 /** A memory limit of DuckDB, which opens no warehouse with less than 128 MB, and reads no larger numbers. */
 export const size = z
@@ -29,6 +30,11 @@ export const filePath = z
   .string()
   .min(1)
   .refine(path => !isForShell(path), FOR_SHELL)
+
+export const address = z
+  .string()
+  .refine(text => parseAddress(text) !== undefined, 'must be a host and a port such as 127.0.0.1:9464')
+  .transform(text => parseAddress(text)!)
 
 const DURATION = 'must be a duration such as 90s, 15m, 2h or 1d'
 

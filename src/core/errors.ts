@@ -5,7 +5,7 @@
 
 export type ErrorKind =
   | 'input' // the caller's input is invalid: correct it
-  | 'access' // the vendor refuses this caller: fix the account or the token
+  | 'access' // the vendor, or `serve`, refuses this caller: fix the account or the token
   | 'budget' // the quota or the hourly requests are spent: wait, or raise the limit
   | 'vendor' // the vendor's answer does not match its API documentation
   | 'transient' // may succeed when tried again
@@ -47,7 +47,7 @@ export const ERRORS = {
   TOKEN_MISSING: define('input', 'The variable or file that contains the API token is absent or empty'),
   SECRET_MISSING: define('input', 'A secret, password or credentials file is absent or empty'),
   WEBHOOKS_UNCONFIGURED: define('input', 'No workspace has a webhook secret'),
-  ADDRESS_IN_USE: define('input', 'Another program listens at an address for webhooks or metrics'),
+  ADDRESS_IN_USE: define('input', 'Another program listens at an address for webhooks, metrics or figures'),
   FLAG_INVALID: define('input', 'A flag or argument has a value that cannot be used'),
   CONFIRMATION_NEEDED: define(
     'input',
@@ -102,6 +102,18 @@ export const ERRORS = {
   PUBLICATION_FAILED: define('transient', 'A publication was aborted'),
   PUBLICATION_BLOCKED: define('storage', 'A failing check stops publications to the target'),
   PUBLICATION_DIFFERS: define('storage', 'A target does not contain what was published'),
+
+  REQUEST_INVALID: define('input', 'A request to serve is not as its description (/openapi.json) says'),
+  REQUEST_REFUSED: define('access', 'serve refuses requests of other hosts and pages'),
+  NOT_SIGNED_IN: define(
+    'access',
+    'A request to serve has no valid token: none, or one that is unknown, expired or revoked',
+  ),
+  SCOPE_MISSING: define('access', 'The token of a request to serve does not have the scope'),
+  TOO_MANY_REQUESTS: define('transient', 'More requests to serve than one token may send'),
+  ACCESS_TOKEN_UNKNOWN: define('input', 'No token of serve has that name'),
+  CONVERSATION_UNKNOWN: define('input', 'The snapshot has no such conversation'),
+  SNAPSHOT_MISSING: define('transient', 'The snapshot that serve reads is not published yet'),
 
   SCHEDULE_MISSING: define('input', 'The workspace has no schedule on that Temporal server'),
   TEMPORAL_UNREACHABLE: define('transient', 'No Temporal server answers at the configured address'),

@@ -44,7 +44,8 @@ describe('init', () => {
   it('shows every setting with its default', async () => {
     const folder = await temporaryFolder()
     /** Settings whose comment shows an example instead of the default. */
-    const examples = ['source', 'threads', 'metrics', 'checks', 'models', 'extensions']
+    // With `serve`, its own snapshot is a target.
+    const examples = ['serve', 'targets', 'source', 'threads', 'metrics', 'checks', 'models', 'extensions']
     const ofWorkspace = [
       'readToken',
       'readProxy',

@@ -86,12 +86,16 @@ export const repeated =
   (flag: string) =>
   (text: string, before: string[] = []): string[] => [...before, filled(flag)(text)]
 
-/** Parses an address of `--metrics` such as `127.0.0.1:9464`. */
-export function metricsAddress(text: string): ListenAddress {
-  const address = parseAddress(text)
-  if (address) return address
-  throw invalidFlag(`--metrics cannot be ${JSON.stringify(text)}.`, 'Give a host and a port, such as 127.0.0.1:9464.')
-}
+/** Parses an address such as `127.0.0.1:9464`. */
+export const listenAddress =
+  (flag: string) =>
+  (text: string): ListenAddress => {
+    const address = parseAddress(text)
+    if (address) return address
+    throw unusable(flag, text, 'Give a host and a port, such as 127.0.0.1:9464.')
+  }
+
+export const metricsAddress = listenAddress('--metrics')
 
 /** Parses `all`, `none`, or names of API resources. */
 export const resources =

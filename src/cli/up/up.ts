@@ -22,6 +22,7 @@ import {
 import { superviseSync } from '../sync/watch.ts'
 import { log, stampLines } from '../terminal/print.ts'
 import type { UpFlags } from './on-temporal.ts'
+import { besideServe } from './serving.ts'
 
 export const define = (command: Command): Command =>
   addConfigFlag(command)
@@ -52,7 +53,7 @@ Examples:
 Without TEMPORAL_ADDRESS (or a Temporal profile file that sets an address) it starts its own server, which keeps its data in temporal.db
 in the data folder. It needs the Temporal CLI on the PATH (https://docs.temporal.io/cli). Without it, syncs run without Temporal, as with \`convohouse sync --watch\`.
 A first backfill starts without asking for confirmation, once its price is printed: run \`convohouse plan\` first. If a workspace has a
-webhook secret, it also receives the vendor's webhooks, as \`convohouse receive\` does.
+webhook secret, it also receives the vendor's webhooks, as \`convohouse receive\` does. With \`serve\` in the configuration, it also serves figures.
 After Ctrl-C, requests in flight still land and every process that it started ends; the next \`convohouse up\` continues where this one stopped.`,
     )
     .action(async (flags: UpFlags) => {
@@ -84,7 +85,7 @@ async function runUp(flags: UpFlags): Promise<number> {
   stampLines()
   const config = configAt(flags.config)
   const up = { flags, config, metrics: metricsOf(config, 'up') }
-  return hasWebhooks(config) ? receiving(up) : measured(up, null)
+  return besideServe(config, flags.config, () => (hasWebhooks(config) ? receiving(up) : measured(up, null)))
 }
 
 const logReceiver = (receiver: OpenedReceiver): void =>

@@ -16,6 +16,8 @@ import {
 interface SupervisorLink {
   /** Reports that the warehouse is open, then drain counts every second, which also show that this process is alive; exits when DuckDB has invalidated the database. */
   holds(app: App): void
+  /** Reports that this process, which does not hold the warehouse, does its work. */
+  ready(): void
   /** Reports the start of a query (`sql`) or its end (null). */
   query(id: number, sql: string | null): void
   /** Resolves when the supervisor requests a Temporal worker, or with null if it requests a stop before that. */
@@ -53,6 +55,7 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
       }, LOOK_EVERY_MS).unref()
       void exitWhenInvalidated(app)
     },
+    ready: () => send({ kind: 'holding' }),
     query: (id, sql) => send({ kind: 'query', id, sql }),
     work: () => work.promise,
     works: working => send({ kind: 'working', ...working }),

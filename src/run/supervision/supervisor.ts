@@ -26,6 +26,10 @@ interface SupervisorOptions {
   sharesTerminal?: boolean
   /** True if the child may finish on its own; otherwise it is restarted after any exit. */
   endsByItself?: boolean
+  /** Names the child in messages. */
+  subject?: string
+  /** True if the child is restarted after any exit once it has reported to be ready; by default, once it runs a worker. */
+  isRestartedOnceReady?: boolean
   remark(...lines: string[]): void
 }
 
@@ -69,7 +73,8 @@ const howText = ({ code, signal }: Exit): string =>
       : `ended with exit code ${code}`
 
 export function supervise(options: SupervisorOptions): Supervisor {
-  const { entry, args, sharesTerminal = false, endsByItself = false, remark } = options
+  const { entry, args, sharesTerminal = false, endsByItself = false, isRestartedOnceReady = false, remark } = options
+  const { subject = 'The process that holds the warehouse' } = options
   const held = newDeferred<boolean>()
   const working = newDeferred<Working>()
   const ended = newDeferred<number>()
@@ -135,7 +140,11 @@ export function supervise(options: SupervisorOptions): Supervisor {
   function childEnded(exit: Exit, life: { holds: boolean; queries: string[]; livedMs: number }): void {
     before = new Map([...before.keys(), ...since.keys()].map(id => [id, counts(id)]))
     since = new Map()
-    const isOver = isCrash(exit) ? !hasHeld : endsByItself ? life.holds || !hasHeld : !hasWorked
+    const isOver = isCrash(exit)
+      ? !hasHeld
+      : endsByItself
+        ? life.holds || !hasHeld
+        : !(isRestartedOnceReady ? hasHeld : hasWorked)
     // A child that DuckDB keeps from ending is killed.
     if (stopping || isOver) finish(exit.code ?? (stopping ? EXIT_CODES.interrupted : EXIT_CODES.unexpected))
     else startAgain(exit, life)
@@ -144,10 +153,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
   function startAgain(exit: Exit, life: { queries: string[]; livedMs: number }): void {
     if (life.livedMs > STABLE_MS) pauseMs = FIRST_PAUSE_MS
     const ran = life.queries.slice(-QUERIES_SHOWN).map(sql => `  it was running the query: ${sql}`)
-    remark(
-      `The process that holds the warehouse ${howText(exit)}; restarting it in ${pauseMs / SECOND} s. Nothing is lost.`,
-      ...ran,
-    )
+    remark(`${subject} ${howText(exit)}; restarting it in ${pauseMs / SECOND} s. Nothing is lost.`, ...ran)
     pause = setTimeout(start, pauseMs)
     pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
   }

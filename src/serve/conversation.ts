@@ -1,0 +1,50 @@
+// One conversation with everything that is known of it.
+import { quoteText } from '../catalog/layout.ts'
+import { ConvohouseError } from '../core/errors.ts'
+import { columnsSeen } from './column-classes.ts'
+import type { DeclaredQuery } from './readers/snapshot-readers.ts'
+
+export const MART = 'marts.fct_conversations'
+export const KEY = ['workspace_id', 'agent_id', 'conversation_id'] as const
+
+/** A NUL would end the SQL. */
+export const textOf = (text: string): string =>
+  text.includes('\0') ? `decode(unhex('${Buffer.from(text).toString('hex')}'))` : quoteText(text)
+
+type Row = Record<string, unknown>
+
+function whyNoTranscript(turns: readonly Row[], withContent: boolean): string | null {
+  if (!withContent) return 'The token has no scope `content`.'
+  if (turns.length === 0) return 'No event has reported its messages: the export of the API has none.'
+  if (turns.some(turn => turn.text !== null)) return null
+  return 'The snapshot has no texts: its policy drops them (`pii: { content: drop }`).'
+}
+
+/** Returns everything about one conversation. @throws CONVERSATION_UNKNOWN */
+export async function conversationOf(
+  query: DeclaredQuery,
+  { workspace, agent, id }: { workspace: string; agent: string; id: string },
+  withContent: boolean,
+) {
+  const where = KEY.map((name, at) => `c.${name} = ${textOf([workspace, agent, id][at]!)}`)
+  const read = async (table: string, order: string) => {
+    const columns = await columnsSeen(table, withContent)
+    return (await query<Row>(`SELECT ${columns} FROM ${table} c WHERE ${where.join(' AND ')} ORDER BY ${order}`)).rows
+  }
+  const [[conversation], turns, states, handoffs, events, spend] = await Promise.all([
+    read(MART, '1'),
+    read('marts.fct_turns', 'c.position'),
+    read('marts.fct_state_spans', 'c.position'),
+    read('marts.fct_handoffs', 'c.position'),
+    read('webhook_events', 'c.created_at, c.event_id'),
+    read('marts.fct_spend', 'c.day'),
+  ])
+  if (!conversation)
+    throw new ConvohouseError('CONVERSATION_UNKNOWN', {
+      what: 'The snapshot has no conversation with that workspace, agent and id.',
+      hint: 'If it is new, it is there after the next publication.',
+    })
+  const why = whyNoTranscript(turns, withContent)
+  const transcript = why === null ? turns : null
+  return { conversation, transcript, whyNoTranscript: why, states, handoffs, events, spend }
+}

@@ -1,0 +1,69 @@
+// A GET whose JSON comes from the snapshot, with as-of and ETag. It depends on the snapshot, on the URL and on the token's scopes.
+import { createHash } from 'node:crypto'
+import { createRoute, z } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { Scope } from '../access/tokens.ts'
+import type { SnapshotReaders, SnapshotState } from '../readers/snapshot-readers.ts'
+import { needs, type Routes, type ServeEnv } from './app.ts'
+import { PROBLEMS } from './problem.ts'
+
+export const AS_OF_HEADER = 'Convohouse-As-Of'
+
+interface SnapshotRoute<Given extends z.ZodObject> {
+  path: string
+  summary: string
+  description?: string
+  /** Any of these scopes is enough. */
+  scopes: readonly Scope[]
+  /** Where the parameters are, and what they are. */
+  in: 'query' | 'param'
+  given: Given
+  /** The fields of the answer besides `asOf`. */
+  answer: z.ZodRawShape
+}
+
+function tagOf({ version }: SnapshotState, c: Context<ServeEnv>): string {
+  const scopes = [...c.get('principal').scopes].sort()
+  return `"${createHash('sha256')
+    .update(JSON.stringify([version, scopes]))
+    .digest('base64url')
+    .slice(0, 22)}"`
+}
+
+/** True if the client holds the answer of this state. */
+const isHeld = (c: Context<ServeEnv>, state: SnapshotState): boolean =>
+  (c.req.header('if-none-match') ?? '').split(/, */).some(tag => tag.replace(/^W\//, '') === tagOf(state, c))
+
+/** Adds the route. `work` returns the fields of the answer, and the state that they are from. */
+export const snapshotRoute =
+  <Given extends z.ZodObject>(
+    readers: SnapshotReaders,
+    { in: place, given, answer, scopes, ...route }: SnapshotRoute<Given>,
+    work: (given: z.output<Given>, scopes: ReadonlySet<Scope>) => Promise<{ fields: object; state: SnapshotState }>,
+  ): Routes =>
+  app => {
+    const schema = z.object({ ...answer, asOf: z.iso.datetime() })
+    const described = createRoute({
+      ...route,
+      method: 'get',
+      middleware: [needs(...scopes)] as const,
+      request: place === 'query' ? { query: given } : { params: given },
+      responses: {
+        200: { description: 'The answer', content: { 'application/json': { schema } } },
+        304: { description: 'Unchanged' },
+        ...PROBLEMS,
+      },
+    })
+    app.openapi(described, async c => {
+      const send = (state: SnapshotState, fields: object | null) => {
+        c.header('ETag', tagOf(state, c))
+        c.header('Vary', 'Authorization, Cookie')
+        c.header(AS_OF_HEADER, state.asOf)
+        return (fields ? c.json({ ...fields, asOf: state.asOf }) : c.body(null, 304)) as never
+      }
+      const held = readers.state()
+      if (isHeld(c, held)) return send(held, null)
+      const { fields, state } = await work(c.req.valid(place as never) as z.output<Given>, c.get('principal').scopes)
+      return send(state, fields)
+    })
+  }
