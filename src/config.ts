@@ -104,9 +104,10 @@ export const file = z.strictObject({
   threads: z.int().min(1).max(256).optional(),
   temporal: temporalSettings.prefault({}),
   webhooks: webhookSettings.prefault({}),
-  metrics: address.optional(),
+  telemetry: address.optional(),
   checks: filePath.optional(),
   models: filePath.optional(),
+  metrics: filePath.optional(),
   extensions: filePath.optional(),
   publish: publishSettings.prefault({}),
   targets: targets.default([]),
@@ -229,12 +230,14 @@ function configOf(
     threads: given.threads ?? availableParallelism(),
     temporal: temporalConfig(given.temporal),
     webhooks: webhookConfig(given.webhooks),
-    /** Address at which processes without a receiver serve metrics; null for none unless `--metrics` is given. */
-    metrics: given.metrics ?? null,
+    /** Address at which processes without a receiver serve metrics; null for none unless `--telemetry` is given. */
+    telemetry: given.telemetry ?? null,
     /** Absolute folder of the user's own checks; null for none. */
     checks: folderAt(env.CONVOHOUSE_CHECKS || given.checks, folder),
     /** Absolute folder of the user's models; null for none. */
     models: folderAt(env.CONVOHOUSE_MODELS || given.models, folder),
+    /** Absolute folder of the user's metrics; null for none. */
+    metrics: folderAt(env.CONVOHOUSE_METRICS || given.metrics, folder),
     /** Absolute folder of DuckDB's extensions; null downloads them when a target needs them. */
     extensions: folderAt(env.CONVOHOUSE_EXTENSIONS || given.extensions, folder),
     publish: publishConfig(given.publish),

@@ -15,6 +15,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   CONVOHOUSE_WEBHOOK_SECRET_FILE: 'The path of a file that holds the secret',
   CONVOHOUSE_WEBHOOK_SECRET_NEXT: 'A second secret, while the first one is being replaced',
   CONVOHOUSE_CHECKS: 'Folder of your own checks, instead of `checks`',
+  CONVOHOUSE_METRICS: 'Folder of your own metrics, instead of `metrics`',
   CONVOHOUSE_MODELS: 'Folder of your own models, instead of `models`',
   CONVOHOUSE_EXTENSIONS: "Folder of DuckDB's extensions, instead of `extensions`",
   TEMPORAL_ADDRESS: 'Address of a Temporal server (default: `localhost:7233`; `up` starts its own)',

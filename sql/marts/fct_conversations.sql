@@ -70,6 +70,11 @@
 --   resolved_by                   VARCHAR      staff     Who resolved it last
 --   resolved_by_name              VARCHAR      staff     Name of who resolved it last
 --   requested_team_key            VARCHAR      none      Team that was asked for
+--   agent_took_part               BOOLEAN      none      The agent answered at all: it wrote, used tokens or is writing now
+--   person_took_part              BOOLEAN      none      A person took over: accepted a handoff, was assigned, claimed it, or wrote
+--   outcome                       VARCHAR      none      resolved_by_agent (alone), resolved_by_person, resolved_unattributed (neither took part), reopened (and not resolved since), abandoned (ended while waiting for a person), ended_unresolved or open
+--   reopened_at                   TIMESTAMPTZ  none      Latest known reopening
+--   closed_at                     TIMESTAMPTZ  none      When it was resolved, else the last message of one that has ended; NULL if it is open
 --   rating_from5                  DOUBLE       none      Rating (range not stated); NULL if negative, which is a data issue
 --   csat_score                    DOUBLE       none      Satisfaction in the survey, likewise
 --   csat_ease                     DOUBLE       none      Ease in the survey, likewise
@@ -112,10 +117,15 @@ responses AS (
     any_value(wait_seconds) FILTER (metric = 'first_human_response') AS human_seconds, count(*) FILTER (is_reversed) AS reversed
   FROM scoped('marts.fct_responses') WHERE metric IN ('first_response', 'first_human_response') GROUP BY ALL
 ),
-transcripts AS (SELECT DISTINCT workspace_id, agent_id, conversation_id FROM scoped('conversation_turns')),
+transcripts AS (
+  SELECT workspace_id, agent_id, conversation_id, coalesce(bool_or(sender_of(role) = 'agent'), false) AS agent_wrote,
+    coalesce(bool_or(sender_of(role) = 'person'), false) AS person_wrote
+  FROM scoped('conversation_turns') GROUP BY ALL
+),
 handoffs AS (
   SELECT workspace_id, agent_id, conversation_id, count(*) AS handoffs, count(accepted_at) AS accepted,
-    sum(wait_seconds) AS waited, max(wait_seconds) AS longest, count(wait_seconds) AS waits, count(*) FILTER (is_reversed) AS reversed
+    sum(wait_seconds) AS waited, max(wait_seconds) AS longest, count(wait_seconds) AS waits, count(*) FILTER (is_reversed) AS reversed,
+    bool_or(accepted_at IS NULL AND completed_at IS NULL) AS is_waiting
   FROM scoped('marts.fct_handoffs') GROUP BY ALL
 ),
 assignments AS (
@@ -125,11 +135,13 @@ assignments AS (
   ) WHERE assigned_at IS NOT NULL GROUP BY ALL
 ),
 involved AS (
-  SELECT workspace_id, agent_id, conversation_id, count(DISTINCT user_id) AS people FROM (
-    SELECT workspace_id, agent_id, conversation_id, user_id FROM scoped('conversation_assigned_users')
-    UNION ALL SELECT workspace_id, agent_id, conversation_id, user_id FROM scoped('conversation_assigned_ids')
-    UNION ALL SELECT workspace_id, agent_id, conversation_id, accepted_by FROM scoped('conversation_handoffs')
-    UNION ALL SELECT workspace_id, agent_id, conversation_id, unnest([chat_assigned_to, assigned_to_user_id, resolved_by]) FROM base
+  SELECT workspace_id, agent_id, conversation_id, count(DISTINCT user_id) AS people, bool_or(is_handling) AS are_handling FROM (
+    SELECT workspace_id, agent_id, conversation_id, user_id, true AS is_handling FROM scoped('conversation_assigned_users')
+    UNION ALL SELECT workspace_id, agent_id, conversation_id, user_id, true FROM scoped('conversation_assigned_ids')
+    UNION ALL SELECT workspace_id, agent_id, conversation_id, accepted_by, true FROM scoped('conversation_handoffs')
+    UNION ALL SELECT workspace_id, agent_id, conversation_id, unnest([chat_assigned_to, assigned_to_user_id]), true FROM base
+    -- Whoever is named here may have closed what the agent resolved, and may be an automatic rule.
+    UNION ALL SELECT workspace_id, agent_id, conversation_id, resolved_by, false FROM base
   ) WHERE trim(user_id) <> '' GROUP BY ALL
 ),
 known AS (
@@ -139,7 +151,8 @@ known AS (
     least(c.resolved_at, r.earliest) AS earliest_resolved_at,
     greatest(c.resolved_at, r.latest) AS latest_resolved_at,
     coalesce(r.ever, false) AS seen_resolved, coalesce(r.reopens, 0) AS seen_reopens,
-    assignee_of(c.chat_assigned_to, c.assigned_to_user_id) AS assignee_id
+    assignee_of(c.chat_assigned_to, c.assigned_to_user_id) AS assignee_id, is_resolved(c.is_resolved, c.resolved_at) AS resolved_now,
+    coalesce(lower(c.state) LIKE 'ended%', false) OR coalesce(trim(c.end_reason) <> '', false) AS has_ended
   FROM base c
   LEFT JOIN resolutions r USING (workspace_id, agent_id, conversation_id)
   LEFT JOIN assignments a USING (workspace_id, agent_id, conversation_id)
@@ -162,7 +175,7 @@ SELECT
   q.first_seconds AS first_response_seconds, q.human_seconds AS first_human_response_seconds,
   c.assigned_at AS first_assigned_at, seconds_between(c.started_at, c.assigned_at) AS seconds_to_assignment,
   c.human_claimed_at AS claimed_at,
-  is_resolved(c.is_resolved, c.resolved_at) AS is_resolved,
+  c.resolved_now AS is_resolved,
   -- Reopening clears `resolved_at`.
   coalesce(c.is_resolved, false) OR c.latest_resolved_at IS NOT NULL OR c.reopened_at IS NOT NULL OR c.seen_resolved AS was_resolved,
   CASE WHEN c.reopened_at IS NULL OR c.earliest_resolved_at <= c.reopened_at THEN c.earliest_resolved_at END AS first_resolved_at,
@@ -179,6 +192,17 @@ SELECT
   coalesce(i.people, 0) AS people,
   c.assignee_id, p.name AS assignee_name,
   or_null(c.resolved_by) AS resolved_by, rp.name AS resolved_by_name, or_null(c.requested_team_key) AS requested_team_key,
+  -- A transcript may lack the first messages, so tokens prove an answer too.
+  coalesce(t.agent_wrote, false) OR coalesce(c.token_usage_cumulative_total_tokens > 0, false) OR coalesce(c.detailed_cost_llm_cost > 0, false)
+    OR coalesce(lower(c.state) = 'ai-chatting', false) AS agent_took_part,
+  coalesce(t.person_wrote, false) OR coalesce(i.are_handling, false) OR coalesce(h.accepted > 0, false)
+    OR c.human_claimed_at IS NOT NULL OR c.human_last_replied_at IS NOT NULL OR coalesce(lower(c.state) = 'human-chatting', false) AS person_took_part,
+  CASE WHEN c.resolved_now AND person_took_part THEN 'resolved_by_person' WHEN c.resolved_now AND agent_took_part THEN 'resolved_by_agent'
+    WHEN c.resolved_now THEN 'resolved_unattributed' WHEN was_reopened THEN 'reopened'
+    WHEN NOT c.has_ended THEN 'open' WHEN coalesce(h.is_waiting, false) THEN 'abandoned' ELSE 'ended_unresolved' END AS outcome,
+  c.reopened_at,
+  CASE WHEN c.resolved_now THEN coalesce(c.resolved_at, c.latest_resolved_at, c.last_message_ts, c.started_at)
+    WHEN c.has_ended THEN coalesce(c.last_message_ts, c.started_at) END AS closed_at,
   rating(c.rating_from5) AS rating_from5, rating(c.csat_satisfaction10) AS csat_score, rating(c.csat_ease10) AS csat_ease, c.csat_submitted_at,
   c.token_usage_cumulative_input_tokens AS input_tokens, c.token_usage_cumulative_output_tokens AS output_tokens,
   c.token_usage_cumulative_total_tokens AS tokens, c.token_usage_cumulative_usd AS tokens_usd,

@@ -6,6 +6,7 @@ import { type Config, readChecks } from '../config.ts'
 import { ConvohouseError, EXIT_CODES, isCode } from '../core/errors.ts'
 import { MINUTE } from '../core/time.ts'
 import { count, counted } from '../core/words.ts'
+import { checkOf, ownMetrics } from '../metrics/own-metrics.ts'
 import { checkNow } from '../steps/checks.ts'
 import { allChecks } from '../warehouse/checks/all-checks.ts'
 import type { Check } from '../warehouse/checks/declaration.ts'
@@ -43,6 +44,8 @@ with a header:
   -- key: workspace_id, agent_id, conversation_id    optional: examples of them are stored
   SELECT workspace_id, agent_id, conversation_id FROM conversations WHERE channel IS NULL
 
+The metrics of the folder \`metrics\` are checked too: metric_NAME says whether DuckDB can compute one.
+
 With names, the first rows of each check that fails are printed. Syncs run the checks too, after changes and once a day. Results are in the table _checks, unless another process
 holds the warehouse. The exit code is 0 if all pass or only warnings fail, 6 if a check of severity error fails, 2 if one cannot run.`,
     )
@@ -68,6 +71,12 @@ function chosen(all: readonly Check[], names: readonly string[]): readonly Check
       '`convohouse check` runs all of them, and forgets the results of those that are gone.',
     )
   return all.filter(({ name }) => names.includes(name))
+}
+
+/** Returns a check of each metric of the user, which tells whether DuckDB can compute it. Its result is never stored. */
+async function metricChecks(config: Config | null): Promise<Check[]> {
+  if (!config?.metrics) return []
+  return (await ownMetrics(config.metrics)).map(checkOf)
 }
 
 /** Runs the checks in this process; null if another process holds the warehouse. */
@@ -155,11 +164,14 @@ async function runCheckCommand(names: readonly string[], flags: CheckFlags): Pro
   const config = configIfAny(flags.config)
   const storage = storageOf(flags.config)
   expectWarehouse(storage.home)
-  const checks = chosen(await allChecks(config ? config.checks : readChecks()), names)
+  const ofMetrics = await metricChecks(config)
+  const all = chosen([...(await allChecks(config ? config.checks : readChecks())), ...ofMetrics], names)
+  const checks = all.filter(check => !ofMetrics.includes(check))
   const stop = stopOnSignals()
   try {
     const stored = config ? await runHere(config, checks, stop.stopping) : null
-    const results = stored ?? (await runAsQueries(storage, checks))
+    const unstored = all.filter(check => stored === null || ofMetrics.includes(check))
+    const results = [...(stored ?? []), ...(await runAsQueries(storage, unstored))]
     const exitCode = exitCodeOf(results)
     const shown = names.length === 0 ? new Map<string, Shown>() : await failingRows(storage, results)
     const shownOf = ({ check }: Ran) => shown.get(check.name)

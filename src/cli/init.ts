@@ -69,9 +69,9 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 # The webhook receiver: its address, the largest body, and the largest number of concurrent connections.
 # webhooks: { host: 127.0.0.1, port: 8787, maxBody: 8MB, maxConnections: 1000 }
 
-# Address at which workers, \`sync --watch\` and \`up\` serve metrics for Prometheus; --metrics overrides it. By default \`up\` uses
+# Address at which workers, \`sync --watch\` and \`up\` serve metrics for Prometheus; --telemetry overrides it. By default \`up\` uses
 # 127.0.0.1:9464 or a free port, and the others serve none. A receiver serves metrics at its own address.
-# metrics: 127.0.0.1:9464
+# telemetry: 127.0.0.1:9464
 
 # Folder of your own checks: each .sql file is one SELECT that returns the rows that break a rule. \`convohouse check\` runs them.
 # CONVOHOUSE_CHECKS overrides it.
@@ -80,6 +80,9 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 # Folder of your own models: each .sql file is one SELECT, whose rows become a table that is published with the marts. docs/models.md explains
 # them. CONVOHOUSE_MODELS overrides it.
 # models: ./models
+
+# Folder of your own metrics: each .yaml file declares one over a mart, beside those of convohouse. docs/metrics.md explains them.
+# metrics: ./metrics
 
 # Targets of publications, for dashboards and notebooks; by default nothing is published. docs/publishing.md explains \`pii\` (keep, hash or drop,
 # by class) and \`rows\`, which each may have; docs/targets has the settings of each type: snapshot, parquet (also in S3), postgres, ducklake.

@@ -53,6 +53,11 @@ const COMMANDS: readonly [name: string, about: string, load: () => Promise<Comma
     () => import('./publish/publish.ts'),
   ],
   ['serve', 'answer SQL and figures over HTTP from a published snapshot', () => import('./serve/serve.ts')],
+  [
+    'mcp',
+    'answer an assistant (MCP) from a published snapshot, over standard input and output',
+    () => import('./mcp.ts'),
+  ],
   ['token', 'tokens of `serve`: create, list, revoke', () => import('./token.ts')],
   ['quarantine', 'records that could not be loaded: list them, show one, retry them', () => import('./quarantine.ts')],
   [

@@ -32,7 +32,7 @@ export const define = (command: Command): Command =>
       'all',
     )
     .option(
-      '--metrics <host:port>',
+      '--telemetry <host:port>',
       'serve metrics for Prometheus at this address (default: as configured, else none)',
       metricsAddress,
     )
@@ -43,7 +43,7 @@ export const define = (command: Command): Command =>
 Examples:
   $ convohouse worker                                    all roles on one machine
   $ convohouse worker --role export                      on each machine that shares the data folder
-  $ convohouse worker --role warehouse --metrics 0.0.0.0:9464
+  $ convohouse worker --role warehouse --telemetry 0.0.0.0:9464
 
 Temporal's own variables and profile files configure the server: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY,
 TEMPORAL_TLS_…, TEMPORAL_PROFILE. SIGTERM and Ctrl-C stop the worker once requests in flight have landed.`,
@@ -55,7 +55,7 @@ TEMPORAL_TLS_…, TEMPORAL_PROFILE. SIGTERM and Ctrl-C stop the worker once requ
 export interface WorkerFlags {
   config?: string
   role: Role
-  metrics?: ListenAddress
+  telemetry?: ListenAddress
   /** Set by the command that supervises this process. */
   supervised?: boolean
 }
@@ -68,7 +68,7 @@ async function runWorkerCommand(flags: WorkerFlags): Promise<void> {
   if (flags.supervised) return runWarehouseChild(config, () => installRuntime({ log }))
   stampLines()
   const metrics = metricsOf(config, `worker-${role}`)
-  const at = flags.metrics ?? config.metrics
+  const at = flags.telemetry ?? config.telemetry
   const listener = at === null ? null : await listenForScrapes(metrics, at)
   const stop = stopOnSignals(() => log(STOPPING))
   const served = listener === null ? '' : `; metrics at ${listener.url}`

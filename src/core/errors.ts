@@ -56,6 +56,8 @@ export const ERRORS = {
   WORKSPACE_UNKNOWN: define('input', 'No workspace with that id is configured'),
   AGENT_UNKNOWN: define('input', 'The workspace has no agent with that id'),
   RECORD_UNKNOWN: define('input', 'No such record is quarantined'),
+  METRIC_INVALID: define('input', 'The metric cannot answer the request, or its declaration is wrong'),
+  METRIC_UNKNOWN: define('input', 'No metric with that name is declared'),
   SQL_INVALID: define('input', 'DuckDB could not run the SQL'),
   SQL_REFUSED: define('input', 'The SQL is not one read-only SELECT'),
   QUERY_TIMEOUT: define('input', 'The SQL ran longer than its timeout'),

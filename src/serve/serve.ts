@@ -9,13 +9,15 @@ import { Access } from './access/authenticate.ts'
 import type { RateLimitSettings } from './access/rate-limit.ts'
 import { Sessions } from './access/sessions.ts'
 import type { ColumnClasses } from './column-classes.ts'
+import type { DeclaredMetrics } from './declared-metrics.ts'
 import { createApp, type Routes } from './http/app.ts'
 import { conversationsRoutes } from './http/conversations-routes.ts'
 import { healthRoute } from './http/health-route.ts'
-import { type MetricsPort, metricsRoutes } from './http/metrics-routes.ts'
+import { metricsRoutes } from './http/metrics-routes.ts'
 import { queryRoute } from './http/query-route.ts'
 import { sessionRoutes } from './http/session-routes.ts'
 import { tablesRoute } from './http/tables-route.ts'
+import { mcpRoute } from './mcp/mcp-route.ts'
 import type { SnapshotReaders } from './readers/snapshot-readers.ts'
 
 export interface ServeOptions {
@@ -23,13 +25,10 @@ export interface ServeOptions {
   tokens: AccessTokens
   readers: SnapshotReaders
   classes: ColumnClasses
-  /** Null for none. */
-  metrics: MetricsPort | null
+  metrics: DeclaredMetrics
   /** Returns the state of the pipeline, as `status --json` prints it; null if it cannot be read. */
   pipeline: () => Promise<Record<string, unknown> | null>
   version: string
-  /** Further routes that need a token. */
-  routes?: readonly Routes[]
   rate?: RateLimitSettings
   /** Time after which a client that takes nothing of its answer is cut off. */
   stalledMs?: number
@@ -78,7 +77,7 @@ const liveness: Routes = app => void app.get('/health', c => c.text('ok\n'))
 
 /** @throws ADDRESS_IN_USE; CONFIG_INVALID if it cannot listen at the address */
 export async function startServe(options: ServeOptions): Promise<RunningServe> {
-  const { settings, tokens, readers, classes, metrics, pipeline, routes = [], now = Date.now } = options
+  const { settings, tokens, readers, classes, metrics, pipeline, now = Date.now } = options
   const { stalledMs = 30 * SECOND } = options
   const { address, basePath } = settings
   const sessions = new Sessions()
@@ -89,10 +88,10 @@ export async function startServe(options: ServeOptions): Promise<RunningServe> {
     [
       queryRoute(readers),
       tablesRoute(readers, classes),
-      ...(metrics ? [metricsRoutes(readers, metrics)] : []),
+      metricsRoutes(readers, metrics),
       conversationsRoutes(readers),
       healthRoute(readers, pipeline, now),
-      ...routes,
+      mcpRoute({ readers, metrics, classes, version: options.version }),
     ],
   )
   const server = createServer(LIMITS, getRequestListener(app.fetch))

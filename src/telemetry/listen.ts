@@ -13,9 +13,9 @@ export interface MetricsListener {
 const TEXTS = {
   taken: 'metrics cannot be served',
   takenHint:
-    '`ss -ltnp` shows which one. Give this process another address (`--metrics 127.0.0.1:9465`); port 0 takes a free one.',
+    '`ss -ltnp` shows which one. Give this process another address (`--telemetry 127.0.0.1:9465`); port 0 takes a free one.',
   refused: 'Metrics cannot be served at',
-  refusedHint: 'Give a host of this machine and a port that this user may open (`--metrics 127.0.0.1:9464`).',
+  refusedHint: 'Give a host of this machine and a port that this user may open (`--telemetry 127.0.0.1:9464`).',
 }
 
 /** Enough for a few scrapers and a person who looks at the page. */

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
@@ -11,7 +13,7 @@ import { YIELD_PATH } from '../../src/serve/own-snapshot.ts'
 import { withoutTemporal } from '../faults/without-temporal.ts'
 import { freePort } from '../ports.ts'
 import { until } from '../until.ts'
-import { cli, type Scene, start } from './cli-process.ts'
+import { cli, MAIN, type Scene, start } from './cli-process.ts'
 import { syncedOnce } from './synced-once.ts'
 
 const synced = syncedOnce({ conversations: 40 })
@@ -80,6 +82,18 @@ describe('serve', () => {
     expect((await query(COUNT, headers)).status).toBe(401)
     const { code, stdout: said, stderr } = await running.kill('SIGTERM')
     expect([code, `${said}${stderr}`]).toEqual([0, expect.not.stringContaining(stdout.trim().slice(-43))])
+
+    // An assistant on this machine reads the same snapshot, and sees the tools of its scopes.
+    const assistant = new Client({ name: 'test', version: '1' })
+    const args = [MAIN, 'mcp', '--scope', 'metrics']
+    await assistant.connect(new StdioClientTransport({ command: process.execPath, args, env }))
+    const { tools } = await assistant.listTools()
+    const given = { metrics: ['conversations'], period: { from: '0001-01-01', to: '9999-12-31' } }
+    const { content } = await assistant.callTool({ name: 'query_metrics', arguments: given })
+    await assistant.close()
+    expect(tools.map(({ name }) => name)).toEqual(['list_metrics', 'query_metrics', 'describe_table'])
+    const { metrics } = JSON.parse((content as { text: string }[])[0]!.text)
+    expect(metrics[0].series[0].total.value).toBeGreaterThan(0)
   })
 
   it('publishes in a process that gives way to a command that asks for the warehouse', async () => {

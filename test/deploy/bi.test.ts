@@ -89,7 +89,7 @@ describe('the compose profile bi', () => {
   it('scrapes every service that serves metrics', () => {
     const { scrape_configs } = parse(read('deploy/prometheus.yml'))
     const [{ names, port }] = scrape_configs[0].dns_sd_configs
-    const serving = Object.entries(services).filter(([, { command }]) => command?.includes('--metrics'))
+    const serving = Object.entries(services).filter(([, { command }]) => command?.includes('--telemetry'))
     expect(serving.map(([name]) => name)).toEqual(names)
     for (const [, { command }] of serving) expect(command).toContain(`0.0.0.0:${port}`)
   })

@@ -409,6 +409,8 @@ describe('an answer', () => {
         '/v1/conversations',
         '/v1/conversations/{workspace}/{agent}/{id}',
         '/v1/health',
+        '/v1/metrics',
+        '/v1/metrics/query',
         '/v1/query',
         '/v1/session',
         '/v1/tables',
@@ -423,20 +425,5 @@ describe('an answer', () => {
     const { running } = await at.start({ readers: { ...at.readers, rows, reading: rows } })
     const { status, body } = await send(running, '/v1/tables')
     expect([status, String(body)]).toEqual([500, expect.not.stringContaining('Ann')])
-  })
-
-  it('of a metrics port is mounted', async () => {
-    const { z } = await import('zod')
-    const { running } = await at.start({
-      metrics: {
-        request: z.strictObject({ metrics: z.array(z.string()) }),
-        list: () => [{ name: 'conversations' }],
-        answer: async (readers, request) => ({ answer: { request }, state: readers.state() }),
-      },
-    })
-    expect((await send(running, '/v1/metrics')).json.metrics).toEqual([{ name: 'conversations' }])
-    const ask = (body: object) => send(running, '/v1/metrics/query', { method: 'POST', body })
-    expect((await ask({ metrics: ['a'] })).json).toMatchObject({ request: { metrics: ['a'] } })
-    expect((await ask({ metrics: 1 })).status).toBe(400)
   })
 })

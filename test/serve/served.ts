@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll } from 'vitest'
 import { type AccessTokens, openAccessTokens } from '../../src/landing/access-tokens.ts'
+import { METRICS } from '../../src/metrics/all-metrics.ts'
 import { createToken, type Scope } from '../../src/serve/access/tokens.ts'
 import { columnClasses, plainColumns } from '../../src/serve/column-classes.ts'
+import { DeclaredMetrics } from '../../src/serve/declared-metrics.ts'
 import { openSnapshotReaders, type SnapshotReaders } from '../../src/serve/readers/snapshot-readers.ts'
 import { type RunningServe, type ServeOptions, startServe } from '../../src/serve/serve.ts'
 import { newTarget, publishTo } from '../publish/published.ts'
@@ -47,7 +49,7 @@ export function served(): Served {
           tokens,
           readers: opened.readers,
           classes,
-          metrics: null,
+          metrics: new DeclaredMetrics(METRICS, classes),
           pipeline: async () => ({ workspaces: [] }),
           version: '1',
         },

@@ -12,7 +12,7 @@ import { until } from '../until.ts'
 import { families, sampleOf, samples } from './scrape.ts'
 
 const SECRET = 'whsec-canary-3391'
-const ANY_PORT = ['--metrics', '127.0.0.1:0']
+const ANY_PORT = ['--telemetry', '127.0.0.1:0']
 
 /** Returns the metrics address that a process prints. */
 async function metricsUrl({ process: child, said }: Running): Promise<string> {
@@ -148,14 +148,14 @@ await describeWithPromtool('the metrics of a process', promtool => {
     await sandbox.close()
     const address = new URL(await metricsUrl(begin('receive'))).host
     for (const words of isDeep ? [['sync', '--watch', '1h'], ['up']] : [['sync', '--watch', '1h']]) {
-      const { code, stderr } = await begin(...words, '--metrics', address).ended
+      const { code, stderr } = await begin(...words, '--telemetry', address).ended
       expect([code, stderr]).toEqual([
         2,
         expect.stringContaining(`error ADDRESS_IN_USE: Another program listens on ${address}`),
       ])
     }
-    const { code, stderr } = await inProcess(['sync', '--metrics', address])
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--metrics needs --watch')])
+    const { code, stderr } = await inProcess(['sync', '--telemetry', address])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--telemetry needs --watch')])
   })
 })
 

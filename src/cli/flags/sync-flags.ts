@@ -27,7 +27,7 @@ export interface SyncFlags {
   /** ms from the start of one round to the next. */
   watch?: number
   /** Address that serves metrics; only with `watch`. */
-  metrics?: ListenAddress
+  telemetry?: ListenAddress
   yes?: boolean
   /** Host of the sync; default: this process. */
   on?: 'temporal'
@@ -99,7 +99,7 @@ export function addSyncFlags(command: Command): Command {
         duration('--watch', { min: SHORTEST_WATCH_MS }),
       )
       .option(
-        '--metrics <host:port>',
+        '--telemetry <host:port>',
         'with --watch: serve metrics for Prometheus at this address (default: as configured, else none)',
         metricsAddress,
       )
@@ -131,8 +131,8 @@ export function checkTogether(flags: SyncFlags, nowMs: number): void {
     if (both) throw invalidFlag(`${spelled(one)} and ${spelled(other)} contradict each other.`, hint)
   }
   const { since, until } = flags
-  if (flags.metrics !== undefined && flags.watch === undefined)
-    throw invalidFlag('--metrics needs --watch.', 'Give --watch as well, or omit --metrics.')
+  if (flags.telemetry !== undefined && flags.watch === undefined)
+    throw invalidFlag('--telemetry needs --watch.', 'Give --watch as well, or omit --telemetry.')
   if (since !== undefined && until !== undefined && since >= until)
     throw invalidFlag('--since is not before --until.', 'Give an earlier --since, or a later --until.')
   if (until !== undefined && until <= EARLIEST_MS)

@@ -95,7 +95,7 @@ export const listenAddress =
     throw unusable(flag, text, 'Give a host and a port, such as 127.0.0.1:9464.')
   }
 
-export const metricsAddress = listenAddress('--metrics')
+export const metricsAddress = listenAddress('--telemetry')
 
 /** Parses `all`, `none`, or names of API resources. */
 export const resources =

@@ -11,19 +11,15 @@ import { SECOND } from '../../core/time.ts'
 import { restrictUmask } from '../../files/durable.ts'
 import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { isLoopback } from '../../serve/access/request-rules.ts'
-import { columnClasses, plainColumns } from '../../serve/column-classes.ts'
 import { keepOwnSnapshot } from '../../serve/own-snapshot.ts'
-import { awaitReaders } from '../../serve/readers/awaited-readers.ts'
-import { openSnapshotReaders } from '../../serve/readers/snapshot-readers.ts'
 import { startServe } from '../../serve/serve.ts'
 import { configAt } from '../flags/configuration.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { listenAddress } from '../flags/values.ts'
 import { packageFacts } from '../package-facts.ts'
-import { errorLines } from '../terminal/error-text.ts'
 import { log, print, printJsonLine, stampLines } from '../terminal/print.ts'
 import { endOnParentRequest, type Stop, stopOnSignals, untilStopping } from '../terminal/signals.ts'
-import { styleOf } from '../terminal/style.ts'
+import { openServing } from './serving.ts'
 
 export const define = (command: Command): Command =>
   addConfigFlag(command)
@@ -119,10 +115,6 @@ async function runServe(flags: ServeFlags): Promise<number> {
 }
 
 const CLOSE_MS = 5 * SECOND
-const MAX_SPILL = '4GB'
-const QUERY_PROCESS = new URL('../serve/readers/query-process.js', import.meta.url)
-const OWN_HINT =
-  'It is published once the warehouse has data: at once if no other process holds the warehouse; else by that process, if its configuration has `serve`.'
 
 async function serveUntil(
   config: Config,
@@ -133,18 +125,10 @@ async function serveUntil(
   const { stopping } = stop
   const tokens = openStores(home).accessTokens
   const settings = { ...serve, ...(flags.address && { address: flags.address }) }
-  const classes = await columnClasses(config.models, serve.target.pii)
-  const open = () =>
-    openSnapshotReaders({
-      ...{ file: serve.target.path, folder: join(home, 'serve', 'readers'), entry: QUERY_PROCESS },
-      ...{ memoryLimit: config.publish.memoryLimit, threads: config.threads, maxSpill: MAX_SPILL },
-      plainColumns: plainColumns(classes),
-      onProblem: error => log(...errorLines(error, styleOf(process.stderr))),
-    })
-  const readers = awaitReaders(open, serve.isOwn ? OWN_HINT : `Run \`convohouse publish ${serve.target.name}\`.`)
+  const { readers, metrics, classes } = await openServing(config, join(home, 'serve', 'readers'))
   try {
     const running = await startServe({
-      ...{ settings, tokens, readers, classes, metrics: null, version: packageFacts().version },
+      ...{ settings, tokens, readers, classes, metrics, version: packageFacts().version },
       pipeline: () => pipelineState(flags, stopping),
     })
     if (flags.json) printJsonLine({ url: running.url, port: running.port, snapshot: serve.target.path })

@@ -24,7 +24,7 @@ export async function superviseSync(args: readonly string[]): Promise<number> {
 export async function watchInChild(flags: SyncFlags): Promise<number> {
   const config = configAt(flags.config)
   if (!flags.json) stampLines()
-  const at = flags.metrics ?? config.metrics
+  const at = flags.telemetry ?? config.telemetry
   const listener = at === null ? null : await listenForScrapes(metricsOf(config, 'watch'), at)
   try {
     if (listener) log(`Metrics at ${listener.url}.`)

@@ -26,7 +26,7 @@ export interface UpFlags {
   every: number
   port?: number
   uiPort?: number
-  metrics?: ListenAddress
+  telemetry?: ListenAddress
 }
 
 interface Up {

@@ -38,7 +38,7 @@ export const define = (command: Command): Command =>
     )
     .option('--ui-port <n>', "port of that server's UI (default: 8233, or a free one)", whole('--ui-port', 1, 65_535))
     .option(
-      '--metrics <host:port>',
+      '--telemetry <host:port>',
       'address of the metrics for Prometheus (default: as configured, else that of the webhook receiver, else 127.0.0.1:9464 or a free port)',
       metricsAddress,
     )
@@ -125,7 +125,7 @@ async function listenAnywhere(page: MetricsPage): Promise<MetricsListener> {
 /** Serves metrics. A receiver already serves them, so a second address is opened only if one is given. */
 async function measured(up: UpContext, receiver: OpenedReceiver | null): Promise<number> {
   const { flags, config, metrics } = up
-  const at = flags.metrics ?? config.metrics
+  const at = flags.telemetry ?? config.telemetry
   if (at === null && receiver !== null) return runSyncs(up, `${receiver.url}/metrics`)
   const listener = at === null ? await listenAnywhere(metrics) : await listenForScrapes(metrics, at)
   try {

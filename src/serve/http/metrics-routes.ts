@@ -1,24 +1,10 @@
 // `GET /v1/metrics` and `POST /v1/metrics/query`: the declared figures.
 import { createRoute, z } from '@hono/zod-openapi'
-import type { Scope } from '../access/tokens.ts'
-import type { SnapshotReaders, SnapshotState } from '../readers/snapshot-readers.ts'
+import { type DeclaredMetrics, metricsQueries } from '../declared-metrics.ts'
+import type { SnapshotReaders } from '../readers/snapshot-readers.ts'
 import { needs, type Routes } from './app.ts'
 import { PROBLEMS } from './problem.ts'
 import { AS_OF_HEADER, snapshotRoute } from './snapshot-route.ts'
-
-/** The figures, as these routes see them. */
-export interface MetricsPort {
-  /** Describes the body of a request. */
-  request: z.ZodType
-  /** Describes all metrics. */
-  list(scopes: ReadonlySet<Scope>): object[]
-  /** Answers a request of the described form. @throws METRIC_UNKNOWN, METRIC_INVALID */
-  answer(
-    readers: SnapshotReaders,
-    request: unknown,
-    scopes: ReadonlySet<Scope>,
-  ): Promise<{ answer: object; state: SnapshotState }>
-}
 
 const any = z.record(z.string(), z.unknown())
 
@@ -32,7 +18,7 @@ const LIST = {
 } as const
 
 export const metricsRoutes =
-  (readers: SnapshotReaders, metrics: MetricsPort): Routes =>
+  (readers: SnapshotReaders, metrics: DeclaredMetrics): Routes =>
   app => {
     snapshotRoute(readers, LIST, async (_, scopes) => ({
       fields: { metrics: metrics.list(scopes) },
@@ -43,7 +29,7 @@ export const metricsRoutes =
       path: '/v1/metrics/query',
       summary: 'Answer declared figures, many in one request',
       middleware: [needs('metrics')] as const,
-      request: { body: { content: { 'application/json': { schema: metrics.request } }, required: true } },
+      request: { body: { content: { 'application/json': { schema: metricsQueries } }, required: true } },
       responses: {
         200: { description: 'The figures', content: { 'application/json': { schema: any } } },
         ...PROBLEMS,

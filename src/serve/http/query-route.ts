@@ -51,7 +51,8 @@ const route = createRoute({
 })
 
 /** True if there are more rows; known once the body has ended. */
-const isTruncated = ({ body }: QueryAnswer): boolean => body.trailers?.[TRUNCATED_HEADER.toLowerCase()] === 'true'
+export const isTruncated = ({ body }: QueryAnswer): boolean =>
+  body.trailers?.[TRUNCATED_HEADER.toLowerCase()] === 'true'
 
 /** Puts the reader's array of rows into an object. */
 function asObject(answer: QueryAnswer): Transform {

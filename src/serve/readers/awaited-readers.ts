@@ -6,22 +6,26 @@ import type { SnapshotReaders } from './snapshot-readers.ts'
 
 const RETRY_MS = SECOND
 
-/** `hint` tells how the snapshot gets published. */
-export function awaitReaders(open: () => Promise<SnapshotReaders>, hint: string): SnapshotReaders {
+/** Resolves after the first attempt to open the snapshot. `hint` tells how it gets published. */
+export async function awaitReaders(open: () => Promise<SnapshotReaders>, hint: string): Promise<SnapshotReaders> {
   const ending = new AbortController()
   let readers: SnapshotReaders | null = null
   let cause: unknown
+  const attempt = async () => {
+    readers = await open().catch(error => {
+      cause = error
+      return null
+    })
+  }
+  await attempt()
   const opening = (async () => {
     while (readers === null && !ending.signal.aborted) {
-      readers = await open().catch(error => {
-        cause = error
-        return null
-      })
-      if (readers === null) await systemClock.sleepUntil(systemClock.now() + RETRY_MS, ending.signal).catch(() => {})
+      await systemClock.sleepUntil(systemClock.now() + RETRY_MS, ending.signal).catch(() => {})
+      if (!ending.signal.aborted) await attempt()
     }
   })()
   const current = (): SnapshotReaders => {
-    if (readers) return readers
+    if (readers !== null) return readers
     throw new ConvohouseError('SNAPSHOT_MISSING', { what: 'The snapshot cannot be read yet.', hint, cause })
   }
   return {

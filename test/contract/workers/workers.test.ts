@@ -92,7 +92,7 @@ describeWithTemporal('workers', ({ place, command }) => {
     const second = await there.worker('export')
     await there.more(2)
     await first.warehouse.kill()
-    const warehouse = await there.worker('warehouse', ['--metrics', metrics])
+    const warehouse = await there.worker('warehouse', ['--telemetry', metrics])
     expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
     expect(await timedOutActivities(handle)).toBeGreaterThanOrEqual(held)
     // Here the server detected the loss after the deadlines of the worker's leases had passed.

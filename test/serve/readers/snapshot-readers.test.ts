@@ -230,7 +230,7 @@ describe('SQL that passes a limit', () => {
     expect(await bomb).toMatch(/^(QUERY_(MEMORY|TIMEOUT)|SQL_INVALID)$/)
     expect(await outcome('SELECT 1 AS n')).toEqual([{ n: 1 }])
     if (sql !== BOMBS[0]) return
-    expect(await bomb).toBe('QUERY_MEMORY')
+    if (isDeep) expect(await bomb).toBe('QUERY_MEMORY')
     const kept = children().filter(child => before.includes(child))
     expect([before.length, kept.length]).toEqual([2, 1])
   })
@@ -243,7 +243,7 @@ describe('SQL that passes a limit', () => {
     expect(await outcome('SELECT 1 AS n')).toEqual([{ n: 1 }])
   })
 
-  it('spills a bounded amount, and leaves no file', async () => {
+  it.runIf(isDeep)('spills a bounded amount, and leaves no file', async () => {
     const columns = [1, 2, 3, 4].map(n => `hash(range + ${n}) AS c${n}`).join(', ')
     const sql = `WITH t AS MATERIALIZED (SELECT ${columns} FROM range(20000000))
       SELECT max(c1), max(c2), max(c3), max(c4) FROM t WHERE (SELECT max(c1) FROM t) > 0`

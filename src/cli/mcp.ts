@@ -1,0 +1,61 @@
+// `convohouse mcp`: answers an assistant on this machine over standard input and output, from the published snapshot.
+import { join } from 'node:path'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { type Command, Option } from 'commander'
+import { EXIT_CODES } from '../core/errors.ts'
+import { restrictUmask } from '../files/durable.ts'
+import { SCOPES, type Scope } from '../serve/access/tokens.ts'
+import { assistantServer } from '../serve/mcp/assistant-server.ts'
+import { configAt } from './flags/configuration.ts'
+import { addConfigFlag } from './flags/sync-flags.ts'
+import { packageFacts } from './package-facts.ts'
+import { openServing } from './serve/serving.ts'
+import { stopOnSignals, untilStopping } from './terminal/signals.ts'
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .addOption(
+      new Option('--scope <scopes...>', 'what the assistant may see (default: metrics, sql and content)').choices(
+        SCOPES,
+      ),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse mcp                          an assistant starts it; it ends with the assistant
+  $ convohouse mcp --scope metrics          figures only: no SQL, no transcripts, no names
+
+It reads the snapshot that \`serve\` reads, which \`serve\` or \`publish\` writes. docs/assistants.md shows how to add it to assistants; for those on other
+machines, \`convohouse serve\` answers at /mcp.`,
+    )
+    .action(async (flags: McpFlags) => {
+      process.exitCode = await runMcp(flags)
+    })
+
+interface McpFlags {
+  config?: string
+  scope?: Scope[]
+}
+
+/** Runs until the input ends or a signal comes. @throws CONFIG_INVALID, CONFIG_MISSING, HOME_UNUSABLE */
+async function runMcp(flags: McpFlags): Promise<number> {
+  const config = configAt(flags.config)
+  restrictUmask()
+  const stop = stopOnSignals()
+  const serving = await openServing(config, join(config.home, 'serve', `mcp-${process.pid}`))
+  const scopes = new Set<Scope>(flags.scope ?? ['metrics', 'sql', 'content'])
+  const { readers, metrics, classes } = serving
+  const ended = new Promise<void>(resolve => process.stdin.once('end', resolve).once('close', resolve))
+  const handle = serveStdio(() =>
+    assistantServer({ readers, metrics, classes, scopes, version: packageFacts().version }),
+  )
+  try {
+    await Promise.race([ended, untilStopping(stop)])
+    return EXIT_CODES.ok
+  } finally {
+    await handle.close()
+    await readers.close()
+    stop.release()
+  }
+}

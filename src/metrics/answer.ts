@@ -1,0 +1,123 @@
+// From the rows of a metric's statement to an answer: values with the number of observations, coverage and comparison.
+import type { Metric } from './declaration.ts'
+import { type Bucket, bucketsOf, type Grain, type Period } from './periods.ts'
+import type { MetricRow } from './statement.ts'
+
+export interface Compared {
+  /** Null without enough observations, or without coverage. */
+  value: number | null
+  n: number
+  isCovered: boolean
+}
+
+export interface Cell extends Compared {
+  /** True if the period has not ended in the data: the value still changes. */
+  isUnfinished: boolean
+  /** The same in the period before; null if none was asked for, or if either period is unfinished or not covered. */
+  comparedWith: Compared | null
+}
+
+/** A value of the split; `isOther`: all values beyond the first ones. */
+export interface SplitValue {
+  workspaceId: string | null
+  value: string | null
+  label: string | null
+  isOther: boolean
+}
+
+export interface Series {
+  /** Null for the total over all values. */
+  split: SplitValue | null
+  /** One for each bucket, in order. */
+  cells: Cell[]
+  /** The whole period; null for a level with several buckets, which has no total. */
+  total: Cell | null
+}
+
+export interface MetricAnswer {
+  metric: string
+  unit: Metric['unit']
+  period: Period
+  periodBefore: Period | null
+  buckets: Bucket[]
+  /** The values of the split by observations, then all others; last, the total over all values. */
+  series: Series[]
+}
+
+/** Tells whether all agents concerned were exported for all days. Days after the data's as-of are not asked for. */
+export type CoverageOf = (bucket: Bucket, split: SplitValue | null) => boolean
+
+export interface AnswerInput {
+  metric: Metric
+  grain: Grain
+  period: Period
+  before: Period | null
+  rows: readonly MetricRow[]
+  /** The local day of the data's as-of, which is not over. */
+  today: string
+  isCovered: CoverageOf
+}
+
+function measured(
+  { denominator: isQuotient, minimum }: Metric,
+  row: MetricRow | undefined,
+): Pick<Compared, 'value' | 'n'> {
+  // A count without rows is 0; a quotient, average or quantile of none is unknown.
+  if (!row) return { value: minimum === 0 ? 0 : null, n: 0 }
+  const { numerator, denominator, n } = row
+  if (n < minimum || numerator === null) return { value: null, n }
+  if (isQuotient === null) return { value: numerator, n }
+  return { value: denominator ? numerator / denominator : null, n }
+}
+
+const splitKey = ({ workspaceId, value, isOther }: SplitValue): string => JSON.stringify([workspaceId, value, isOther])
+
+const splitOf = ({ isSplit, isOther, workspace, value, label }: MetricRow): SplitValue | null =>
+  isSplit ? { workspaceId: workspace, value, label, isOther } : null
+
+const rowKey = (isBefore: boolean, bucket: string | null, split: SplitValue | null): string =>
+  JSON.stringify([isBefore, bucket, split && splitKey(split)])
+
+/** Returns the splits of the period, by observations; those of the period before alone are in the answer too, last. */
+function splitsIn(rows: readonly MetricRow[]): SplitValue[] {
+  const all = new Map<string, { split: SplitValue; n: number }>()
+  for (const row of rows) {
+    const split = splitOf(row)
+    if (!split || row.bucket !== null) continue
+    const known = all.get(splitKey(split))
+    const n = (known?.n ?? 0) + (row.isBefore ? 0 : row.n)
+    all.set(splitKey(split), { split: known?.split ?? split, n })
+  }
+  return [...all.values()]
+    .sort((a, b) => Number(a.split.isOther) - Number(b.split.isOther) || b.n - a.n)
+    .map(({ split }) => split)
+}
+
+/** Returns the answer of one metric. */
+export function answerOf({ metric, grain, period, before, rows, today, isCovered }: AnswerInput): MetricAnswer {
+  const found = new Map(rows.map(row => [rowKey(row.isBefore, row.bucket, splitOf(row)), row]))
+  const buckets = bucketsOf(period, grain)
+  const bucketsBefore = before ? bucketsOf(before, grain) : []
+  const side = (isBefore: boolean, bucket: string | null, days: Bucket, split: SplitValue | null): Compared => {
+    const covered = !metric.needsCoverage || isCovered(days, split)
+    return { ...measured(metric, found.get(rowKey(isBefore, bucket, split))), isCovered: covered }
+  }
+  const cell = (days: Bucket, key: string | null, other: Bucket | null, split: SplitValue | null): Cell => {
+    const own = side(false, key, days, split)
+    const isUnfinished = days.to >= today
+    const compared =
+      other && !isUnfinished && own.isCovered ? side(true, key === null ? null : other.key, other, split) : null
+    return { ...own, isUnfinished, comparedWith: compared?.isCovered ? compared : null }
+  }
+  const whole = before && { key: '', ...before }
+  const isTotalled = !metric.isLevel || grain === 'none'
+  const series = [...splitsIn(rows), null].map(split => ({
+    split,
+    cells:
+      grain === 'none'
+        ? [cell({ key: '', ...period }, null, whole, split)]
+        : buckets.map((bucket, at) => cell(bucket, bucket.key, bucketsBefore[at] ?? null, split)),
+    total: isTotalled ? cell({ key: '', ...period }, null, whole, split) : null,
+  }))
+  return { metric: metric.name, unit: metric.unit, period, periodBefore: before, buckets, series }
+}

@@ -1,0 +1,84 @@
+// Whether the days behind a value were exported completely, from the mart `coverage_daily`: it has a row for each agent and day from
+// a workspace's first day to the day of its newest export. Earlier days have no row and are not covered.
+import type { CoverageOf } from './answer.ts'
+import { addDays, bucketSql, daysIn, type Grain, type Period } from './periods.ts'
+import { type Rows, rowsSql } from './statement.ts'
+
+export interface CoverageRow {
+  isBefore: boolean
+  /** Null for the whole period. */
+  bucket: string | null
+  /** Null in rows of all agents. */
+  workspace: string | null
+  agent: string | null
+  /** Fewest days with rows of any workspace concerned. */
+  days: number
+  workspaces: number
+  uncovered: number
+}
+
+/** Buckets that consist of days. The others concern all days of the period. */
+const isOfDays = (grain: Grain): boolean => grain === 'day' || grain === 'week' || grain === 'month'
+
+/** Returns the SQL of the coverage rows; of each agent too, where values are split by it. */
+export function coverageSql(
+  rows: Rows,
+  { grain, byAgent, today }: { grain: Grain; byAgent: boolean; today: string },
+): string {
+  const { workspace, agent } = rows.filters
+  const filters = { ...(workspace && { workspace }), ...(agent && { agent }) }
+  const before = rows.before ? `day < DATE '${rows.period.from}'` : 'false'
+  const buckets = isOfDays(grain) ? bucketSql(grain) : 'NULL::VARCHAR'
+  return `WITH found AS (
+  SELECT *, ${before} AS _before, ${buckets} AS _bucket FROM marts.coverage_daily WHERE ${rowsSql(`day < DATE '${today}'`, { ...rows, filters })}
+), of_workspaces AS (
+  SELECT _before, _bucket, workspace_id, ${byAgent ? 'agent_id' : 'NULL::VARCHAR AS agent_id'}, count(DISTINCT day) AS days, count(*) FILTER (NOT is_covered) AS uncovered
+  FROM found GROUP BY GROUPING SETS ((_before, _bucket, workspace_id), (_before, workspace_id)${byAgent ? ', (_before, _bucket, workspace_id, agent_id), (_before, workspace_id, agent_id)' : ''})
+)
+SELECT _before AS is_before, _bucket AS bucket, CASE WHEN agent_id IS NOT NULL THEN workspace_id END AS workspace, agent_id AS agent,
+  min(days)::DOUBLE AS days, count(DISTINCT workspace_id)::DOUBLE AS workspaces, sum(uncovered)::DOUBLE AS uncovered
+FROM of_workspaces GROUP BY ALL`
+}
+
+/** Returns the SQL of the newest day of the data, which is not over, and the number of workspaces. */
+export function extentSql({ filters: { workspace, agent } }: Pick<Rows, 'filters'>): string {
+  const filters = { ...(workspace && { workspace }), ...(agent && { agent }) }
+  const everyDay = { from: '0001-01-01', to: '9999-12-31' }
+  return `SELECT min(last_day)::VARCHAR AS today, count(*)::DOUBLE AS workspaces FROM (
+  SELECT max(day) AS last_day FROM marts.coverage_daily WHERE ${rowsSql('true', { period: everyDay, filters })} GROUP BY workspace_id)`
+}
+
+export interface Extent {
+  /** The newest day of the data in local time; null if nothing was exported. */
+  today: string | null
+  workspaces: number
+}
+
+/** Returns the coverage of periods from the rows. `before`: the period to compare with. */
+export function coverageOf(
+  rows: readonly CoverageRow[],
+  { period, before, extent, byAgent }: { period: Period; before: Period | null; extent: Extent; byAgent: boolean },
+): CoverageOf {
+  const keyOf = (isBefore: boolean, bucket: string | null, workspace: string | null, agent: string | null): string =>
+    JSON.stringify([isBefore, bucket, workspace, agent])
+  const found = new Map(rows.map(row => [keyOf(row.isBefore, row.bucket, row.workspace, row.agent), row]))
+  return (bucket, split) => {
+    if (extent.today === null) return false
+    const isBefore = before !== null && bucket.to < period.from
+    const whole = isBefore ? before : period
+    const isWhole = bucket.from === whole.from && bucket.to === whole.to
+    const agent = byAgent && split && !split.isOther ? split : null
+    const lastDay = addDays(extent.today, -1)
+    const expected = daysIn({ from: bucket.from, to: bucket.to > lastDay ? lastDay : bucket.to })
+    if (expected <= 0) return true
+    const row = found.get(
+      keyOf(isBefore, isWhole ? null : bucket.key, agent?.workspaceId ?? null, agent?.value ?? null),
+    )
+    return (
+      row !== undefined &&
+      row.uncovered === 0 &&
+      row.days >= expected &&
+      row.workspaces === (agent ? 1 : extent.workspaces)
+    )
+  }
+}

@@ -1,0 +1,105 @@
+// What a request for metrics may ask, and the checks that need the declarations.
+import { z } from 'zod'
+import { ConvohouseError } from '../core/errors.ts'
+import type { Metric } from './declaration.ts'
+import { DIMENSIONS, type DimensionName, isDimension } from './dimensions.ts'
+import { GRAINS, isOfHours, isRelative, mostBuckets, type Period, relativePeriod } from './periods.ts'
+
+/** Maximum number of buckets of one request: a year of days, or six weeks of hours. */
+const MAX_BUCKETS = 1_100
+
+const day = z.iso.date()
+
+const period = z.union([
+  z.string().refine(isRelative, 'must be last-N-days, last-N-weeks, last-N-months, today, this-week or this-month'),
+  z.strictObject({ from: day, to: day }).refine(({ from, to }) => from <= to, 'must not end before it begins'),
+])
+
+const filters = z.partialRecord(
+  z.enum(Object.keys(DIMENSIONS) as DimensionName[]),
+  z.array(z.string().max(1_000).nullable()).min(1).max(1_000),
+)
+
+export const metricsRequest = z.strictObject({
+  /** Names of metrics. */
+  metrics: z.array(z.string()).min(1).max(20),
+  period,
+  grain: z.enum(GRAINS).default('none'),
+  /** Values to keep, by dimension. An agent may be `WORKSPACE/AGENT`. */
+  filters: filters.default({}),
+  /** Dimension whose values get rows of their own. */
+  split: z.enum(Object.keys(DIMENSIONS) as DimensionName[]).optional(),
+  /** Number of values with rows of their own, by observations; the others share one row. */
+  top: z.int().min(1).max(1_000).default(10),
+  /** Compares with the period before, of the same length. */
+  compare: z.boolean().default(false),
+  /**
+   * `values`; `conversations`: those behind the value of the first metric, in `bucket` if that is given; `explanation`: which values of
+   * `split` its change against the period before comes from.
+   */
+  ask: z.enum(['values', 'conversations', 'explanation']).default('values'),
+  /** Key of a bucket of `grain`. */
+  bucket: z.string().max(20).optional(),
+  /** Maximum number of conversations. */
+  limit: z.int().min(1).max(1_000).default(100),
+})
+
+export type MetricsRequest = z.output<typeof metricsRequest>
+
+/** The request with its period as days. */
+export interface ResolvedRequest extends Omit<MetricsRequest, 'period' | 'metrics' | 'ask' | 'bucket' | 'limit'> {
+  period: Period
+}
+
+const refused = (what: string, hint: string) => new ConvohouseError('METRIC_INVALID', { what, hint })
+
+/** Returns the declared metric. @throws METRIC_UNKNOWN */
+export function metricNamed(all: readonly Metric[], name: string): Metric {
+  const metric = all.find(one => one.name === name)
+  if (metric) return metric
+  throw new ConvohouseError('METRIC_UNKNOWN', {
+    what: `There is no metric "${name}".`,
+    hint: 'GET /v1/metrics lists all metrics.',
+  })
+}
+
+/** Returns the request with the period's days. `today`: the local day of the data's as-of. @throws METRIC_INVALID */
+export function resolveRequest(request: MetricsRequest, today: string): ResolvedRequest {
+  const { period: given, grain, filters, split, top, compare } = request
+  const resolved = typeof given === 'string' ? relativePeriod(given, today) : given
+  const buckets = mostBuckets(resolved, grain)
+  if (buckets > MAX_BUCKETS)
+    throw refused(
+      `The period has ${buckets} buckets, and a request may have ${MAX_BUCKETS}.`,
+      'Ask for a shorter period or a coarser grain.',
+    )
+  return { period: resolved, grain, filters, ...(split && { split }), top, compare }
+}
+
+/**
+ * Checks that the metric can answer the request. `hasHours`: its mart has the column `local_hour`.
+ * @throws METRIC_INVALID
+ */
+export function expectAnswerable(metric: Metric, request: ResolvedRequest, hasHours: boolean): void {
+  const { grain, split, filters } = request
+  const used = [...Object.keys(filters), split ?? []].flat().filter(isDimension)
+  const lacking = used.find(name => !metric.dimensions.includes(name))
+  if (lacking)
+    throw refused(
+      `${metric.name} has no dimension ${lacking}.`,
+      `It can be split and filtered by ${metric.dimensions.join(', ')}.`,
+    )
+  if (metric.isLevel && (grain === 'weekday' || isOfHours(grain)))
+    throw refused(
+      `${metric.name} is a level at the end of a day, which has no ${grain}.`,
+      'Ask for a grain of day, week or month, or none.',
+    )
+  if (isOfHours(grain) && !hasHours)
+    throw refused(`${metric.name} is known by day, not by hour.`, 'Ask for a grain of day or coarser, or weekday.')
+  const { unitBy } = metric
+  if (unitBy && split !== unitBy && filters[unitBy]?.length !== 1)
+    throw refused(
+      `${metric.name} has a unit for each ${DIMENSIONS[unitBy].title.toLowerCase()}, and units are never added up.`,
+      `Split by ${unitBy}, or filter by one value of it.`,
+    )
+}

@@ -1,0 +1,121 @@
+// The SQL of one metric of one request: one scan of the mart for both periods, all buckets, values of the split and totals.
+import { quoteText } from '../catalog/layout.ts'
+import type { Metric } from './declaration.ts'
+import { DIMENSIONS, type DimensionName } from './dimensions.ts'
+import { bucketSql, bucketsOf, type Grain, type Period } from './periods.ts'
+
+/** Which rows a metric is computed from. */
+export interface Rows {
+  period: Period
+  /** The period to compare with. */
+  before?: Period
+  filters: Partial<Record<DimensionName, readonly (string | null)[]>>
+}
+
+export interface Grouping {
+  grain: Grain
+  split?: DimensionName
+  top: number
+  /** The newest day of the data: the level of an unfinished bucket is that of this day. */
+  today: string
+}
+
+/** A row of the statement. Totals over buckets or over values of the split are rows of their own. */
+export interface MetricRow {
+  isBefore: boolean
+  /** Key of the bucket; null in a total over all buckets. */
+  bucket: string | null
+  /** False in a total over all values of the split. */
+  isSplit: boolean
+  /** True for the values beyond the first ones together. */
+  isOther: boolean
+  workspace: string | null
+  value: string | null
+  label: string | null
+  numerator: number | null
+  denominator: number | null
+  n: number
+}
+
+const dayRange = ({ from, to }: Period): string => `day BETWEEN DATE '${from}' AND DATE '${to}'`
+
+const SLASH = '/'
+
+/** Returns the condition for a dimension's values. A value of a workspace may be `WORKSPACE/VALUE`. */
+function filterSql(name: DimensionName, values: readonly (string | null)[]): string {
+  const { key, isOfWorkspace } = DIMENSIONS[name]
+  const texts = values.filter(value => value !== null)
+  const listed = texts.map(quoteText).join(', ')
+  const conditions = [
+    texts.length > 0 && `${key} IN (${listed})`,
+    isOfWorkspace && texts.some(text => text.includes(SLASH)) && `workspace_id || '${SLASH}' || ${key} IN (${listed})`,
+    values.includes(null) && `${key} IS NULL`,
+  ].filter(condition => condition !== false && condition !== undefined)
+  return `(${conditions.join(' OR ')})`
+}
+
+/** Returns the condition for the rows of the mart that a request concerns. */
+export function rowsSql(where: string, { period, before, filters }: Rows): string {
+  const days = [period, before ?? []].flat().map(dayRange).join(' OR ')
+  const kept = Object.entries(filters).map(([name, values]) => filterSql(name as DimensionName, values))
+  return [`(${where})`, `(${days})`, ...kept].join(' AND ')
+}
+
+/** Returns the condition for the last day of each bucket: a day without rows has the level 0. */
+function lastDaysSql({ period, before }: Rows, { grain, today }: Grouping): string {
+  const buckets = [period, before ?? []].flat().flatMap(one => bucketsOf(one, grain))
+  return `day IN (${buckets.map(({ to }) => `DATE '${to < today ? to : today}'`).join(', ')})`
+}
+
+/** Returns the SQL of a metric's rows. */
+export function metricSql(metric: Metric, rows: Rows, grouping: Grouping): string {
+  const { grain, split, top } = grouping
+  const of = split && DIMENSIONS[split]
+  const values = of
+    ? [of.isOfWorkspace ? 'workspace_id' : 'NULL::VARCHAR', of.key, of.label ?? 'NULL::VARCHAR']
+    : ['NULL::VARCHAR', 'NULL::VARCHAR', 'NULL::VARCHAR']
+  const names = ['_workspace', '_value', '_label']
+  const before = rows.before ? `day < DATE '${rows.period.from}'` : 'false'
+  const where = metric.isLevel ? `(${metric.where}) AND ${lastDaysSql(rows, grouping)}` : metric.where
+  const ranked = `
+ranked AS (
+  SELECT _workspace, _value FROM found WHERE NOT _before GROUP BY ALL
+  ORDER BY ${metric.n} DESC, _workspace, _value LIMIT ${top}
+),
+shown AS (
+  SELECT f.* REPLACE (
+      CASE WHEN r.is_shown THEN f._workspace END AS _workspace, CASE WHEN r.is_shown THEN f._value END AS _value,
+      CASE WHEN r.is_shown THEN f._label END AS _label),
+    r.is_shown IS NULL AS _other
+  FROM found f LEFT JOIN (SELECT *, true AS is_shown FROM ranked) r
+    ON r._workspace IS NOT DISTINCT FROM f._workspace AND r._value IS NOT DISTINCT FROM f._value
+)`
+  const sets = [
+    '(_before)',
+    grain !== 'none' && '(_before, _bucket)',
+    split && '(_before, _other, _workspace, _value)',
+    split && grain !== 'none' && '(_before, _bucket, _other, _workspace, _value)',
+  ].filter(Boolean)
+  return `WITH found AS (
+  SELECT *, ${before} AS _before, ${bucketSql(grain)} AS _bucket, ${values.map((sql, at) => `${sql} AS ${names[at]}`).join(', ')}
+  FROM marts.${metric.mart}
+  WHERE ${rowsSql(where, rows)}
+)${split ? `,${ranked}` : ''}
+SELECT _before AS is_before, ${grain === 'none' ? 'NULL' : '_bucket'} AS bucket,
+  ${split ? 'grouping(_value) = 0 AS is_split, coalesce(_other, false) AS is_other, _workspace AS workspace, _value AS value, any_value(_label) AS label' : 'false AS is_split, false AS is_other, NULL AS workspace, NULL AS value, NULL AS label'},
+  (${metric.numerator})::DOUBLE AS numerator, ${metric.denominator ? `(${metric.denominator})::DOUBLE` : 'NULL::DOUBLE'} AS denominator, (${metric.n})::DOUBLE AS n
+FROM ${split ? 'shown' : 'found'}
+GROUP BY GROUPING SETS (${sets.join(', ')})`
+}
+
+/** Returns the SQL of the conversations behind a metric's rows, newest first; of one bucket, or of the whole period. */
+export function conversationsSql(
+  metric: Metric,
+  rows: Rows,
+  { grain, bucket, limit }: { grain: Grain; bucket?: string | undefined; limit: number },
+): string {
+  const inBucket = bucket === undefined ? '' : ` AND ${bucketSql(grain)} = ${quoteText(bucket)}`
+  return `SELECT workspace_id, agent_id, conversation_id, max(day)::VARCHAR AS day FROM marts.${metric.mart}
+WHERE ${rowsSql(metric.where, rows)} AND (${metric.behind})${inBucket}
+GROUP BY workspace_id, agent_id, conversation_id ORDER BY day DESC, workspace_id, agent_id, conversation_id LIMIT ${limit}`
+}

@@ -1,0 +1,127 @@
+// The declared metrics, answered from the snapshot. All answers of one request are from one state.
+import { z } from 'zod'
+import { ConvohouseError } from '../core/errors.ts'
+import {
+  answerMetrics,
+  type ConversationKey,
+  conversationsBehind,
+  type Explanation,
+  explainMetric,
+  type MetricAnswered,
+  type MetricsContext,
+  type PublishedMarts,
+} from '../metrics/answer-metrics.ts'
+import type { Metric } from '../metrics/declaration.ts'
+import { columnsOf, DIMENSIONS, type DimensionName, isDimension } from '../metrics/dimensions.ts'
+import { type MetricsRequest, metricNamed, metricsRequest } from '../metrics/request.ts'
+import type { Scope } from './access/tokens.ts'
+import { type ColumnClasses, isPlain } from './column-classes.ts'
+import type { DeclaredQuery, SnapshotReaders, SnapshotState } from './readers/snapshot-readers.ts'
+
+export const metricsQueries = z.strictObject({
+  /** Answered in order, all from one state. */
+  queries: z.array(metricsRequest).min(1).max(50),
+})
+
+export type MetricsQueries = z.output<typeof metricsQueries>
+
+type QueryAnswer =
+  | { metrics: MetricAnswered[] }
+  | { conversations: ConversationKey[] }
+  | { explanation: Explanation | null }
+
+export interface MetricsAnswers {
+  answers: QueryAnswer[]
+}
+
+/** A metric as clients see it. */
+export interface ListedMetric
+  extends Pick<Metric, 'name' | 'title' | 'subject' | 'definition' | 'misleads' | 'unit' | 'better'> {
+  minimum: number
+  needsCoverage: boolean
+  isLevel: boolean
+  unitBy: DimensionName | null
+  hasConversations: boolean
+  dimensions: { name: DimensionName; title: string }[]
+}
+
+const COLUMNS = `SELECT table_name || '.' || column_name AS name FROM duckdb_columns() WHERE schema_name = 'marts'`
+
+export class DeclaredMetrics {
+  private readonly metrics: readonly Metric[]
+  private readonly classes: ColumnClasses
+
+  constructor(metrics: readonly Metric[], classes: ColumnClasses) {
+    this.metrics = metrics
+    this.classes = classes
+  }
+
+  list(scopes: ReadonlySet<Scope>): ListedMetric[] {
+    return this.metrics.map(metric => ({
+      name: metric.name,
+      title: metric.title,
+      subject: metric.subject,
+      definition: metric.definition,
+      misleads: metric.misleads,
+      unit: metric.unit,
+      better: metric.better,
+      minimum: metric.minimum,
+      needsCoverage: metric.needsCoverage,
+      isLevel: metric.isLevel,
+      unitBy: metric.unitBy,
+      hasConversations: metric.behind !== null,
+      dimensions: metric.dimensions
+        .filter(name => this.isShown(metric, name, scopes))
+        .map(name => ({ name, title: DIMENSIONS[name].title })),
+    }))
+  }
+
+  /** @throws METRIC_UNKNOWN, METRIC_INVALID, SCOPE_MISSING */
+  answer(
+    readers: Pick<SnapshotReaders, 'reading'>,
+    { queries }: MetricsQueries,
+    scopes: ReadonlySet<Scope>,
+  ): Promise<{ answer: MetricsAnswers; state: SnapshotState }> {
+    for (const query of queries) this.expectShown(query, scopes)
+    return readers.reading(async (rows, state) => {
+      const context = await this.contextOf(rows)
+      const answers = await Promise.all(queries.map(query => answerOne(context, query)))
+      return { answer: { answers }, state }
+    })
+  }
+
+  /** Names of people are shown with the scope `content` only. */
+  private isShown({ mart }: Metric, dimension: DimensionName, scopes: ReadonlySet<Scope>): boolean {
+    if (scopes.has('content')) return true
+    const classes = this.classes.get(`marts.${mart}`)
+    return columnsOf([dimension]).every(column => isPlain(classes?.get(column) ?? 'content'))
+  }
+
+  private expectShown({ metrics, split, filters }: MetricsRequest, scopes: ReadonlySet<Scope>): void {
+    for (const name of metrics) {
+      const metric = metricNamed(this.metrics, name)
+      const used = [...Object.keys(filters), ...(split ? [split] : [])].filter(isDimension)
+      const hidden = used.find(
+        dimension => metric.dimensions.includes(dimension) && !this.isShown(metric, dimension, scopes),
+      )
+      if (hidden !== undefined)
+        throw new ConvohouseError('SCOPE_MISSING', {
+          what: `The dimension ${hidden} names people, which needs a token with the scope content.`,
+          hint: 'Split and filter by another dimension, or create a token with `--scope metrics,content`.',
+        })
+    }
+  }
+
+  private async contextOf(query: DeclaredQuery): Promise<MetricsContext> {
+    const columns = new Set((await query<{ name: string }>(COLUMNS)).rows.map(({ name }) => name))
+    const marts: PublishedMarts = { has: (mart, column) => columns.has(`${mart}.${column}`) }
+    const snapshot = { rows: async <R>(sql: string) => (await query<R>(sql)).rows }
+    return { snapshot, marts, metrics: this.metrics }
+  }
+}
+
+async function answerOne(context: MetricsContext, query: MetricsRequest): Promise<QueryAnswer> {
+  if (query.ask === 'conversations') return { conversations: await conversationsBehind(context, query) }
+  if (query.ask === 'explanation') return { explanation: await explainMetric(context, query) }
+  return { metrics: await answerMetrics(context, query) }
+}

@@ -1,0 +1,75 @@
+// Declared figures over HTTP: values, comparison and coverage, the conversations behind a value, what explains a change.
+import { describe, expect, it } from 'vitest'
+import { METRICS } from '../../src/metrics/all-metrics.ts'
+import { rowsIn } from '../publish/published.ts'
+import { bearer, send, served, tokenFor } from './served.ts'
+
+const at = served()
+
+const ask = async (...queries: object[]) => {
+  const headers = bearer(await tokenFor(at.tokens, 'metrics', 'content'))
+  return send(at.running, '/v1/metrics/query', { method: 'POST', headers, body: { queries } })
+}
+
+const EVER = { from: '0001-01-01', to: '9999-12-31' }
+const OCTOBER = { from: '2026-10-01', to: '2026-10-31' }
+
+describe('declared figures', () => {
+  it('are listed with their definitions, without dimensions of people for a token that may not see names', async () => {
+    const listed = async (...scopes: ('metrics' | 'content')[]) =>
+      (await send(at.running, '/v1/metrics', { headers: bearer(await tokenFor(at.tokens, ...scopes)) })).json
+    const { metrics, asOf } = await listed('metrics', 'content')
+    expect(metrics).toHaveLength(METRICS.length)
+    expect(metrics[0]).toMatchObject({ name: 'conversations', unit: 'count', definition: expect.any(String) })
+    expect(Date.parse(asOf)).not.toBeNaN()
+    const namesOf = (all: { dimensions: { name: string }[] }[]) =>
+      new Set(all.flatMap(one => one.dimensions.map(({ name }) => name)))
+    expect([...namesOf(metrics)]).toEqual(expect.arrayContaining(['assignee', 'agent', 'channel', 'tag']))
+    const few = namesOf((await listed('metrics')).metrics)
+    expect([...few]).toEqual(expect.arrayContaining(['agent', 'channel', 'tag']))
+    for (const name of ['assignee', 'accepted_by', 'responder', 'person']) expect([...few]).not.toContain(name)
+    const body = { queries: [{ metrics: ['conversations'], period: EVER, split: 'assignee' }] }
+    const headers = bearer(await tokenFor(at.tokens, 'metrics'))
+    const refused = await send(at.running, '/v1/metrics/query', { method: 'POST', headers, body })
+    expect([refused.status, refused.json.error.code]).toEqual([403, 'SCOPE_MISSING'])
+  })
+
+  it('answer many questions from one state: values by split, the conversations behind them, and refusals', async () => {
+    const { json } = await ask(
+      { metrics: ['conversations', 'resolution_rate'], period: EVER, split: 'channel', top: 2 },
+      {
+        ...{ metrics: ['conversations'], period: EVER, ask: 'conversations' },
+        ...{ filters: { channel: ['webchat'] }, limit: 1000 },
+      },
+    )
+    const [{ metrics }, { conversations }] = json.answers
+    const count = async (where: string) =>
+      (await rowsIn(at.path, `SELECT count(*)::INTEGER FROM marts.fct_conversations WHERE ${where}`))[0]![0]
+    const total = await count('is_counted')
+    const [volume, rate] = metrics
+    expect(volume.series.at(-1)).toMatchObject({ split: null, total: { value: total, n: total } })
+    const isOther = volume.series.map((one: { split: { isOther: boolean } | null }) => one.split?.isOther ?? null)
+    expect(isOther).toEqual([false, false, true, null])
+    expect(rate.sql).toContain('marts.fct_conversations')
+    expect(conversations).toHaveLength((await count("is_counted AND channel = 'webchat'")) as number)
+    for (const [query, code] of [
+      [{ metrics: ['nonsense'], period: EVER }, 'METRIC_UNKNOWN'],
+      [{ metrics: ['lead_value'], period: EVER }, 'METRIC_INVALID'],
+      [{ metrics: ['conversations'], period: EVER, grain: 'day' }, 'METRIC_INVALID'],
+      [{ metrics: ['conversations'], period: EVER, split: 'tag' }, 'METRIC_INVALID'],
+      [{ metrics: ['tagged_conversations'], period: OCTOBER, grain: 'hour' }, 'METRIC_INVALID'],
+      [{ metrics: ['conversations'], period: 'last-week' }, 'REQUEST_INVALID'],
+    ] as const) {
+      const { json: refusal } = await ask(query)
+      expect([query, refusal.error?.code]).toEqual([query, code])
+    }
+  })
+
+  it('say that a period was not exported instead of comparing with nothing', async () => {
+    const compared = await ask({ metrics: ['conversations'], period: OCTOBER, compare: true })
+    const [{ metrics }] = compared.json.answers
+    expect(metrics[0].series.at(-1).total).toMatchObject({ isCovered: false, comparedWith: null })
+    const query = { metrics: ['conversations'], period: OCTOBER, split: 'channel', ask: 'explanation' }
+    expect((await ask(query)).json.answers).toEqual([{ explanation: null }])
+  })
+})
