@@ -26,6 +26,8 @@ it('events for a stored conversation are applied by the next sync, even if their
   expect(code).toBe(0)
   expect(stdout).toContain('webhooks: 2 events received, 0 waiting, 2 applied')
   expect(await query(SEEN)).toEqual([{ state: 'from-event', text: 'hi', content: 'hi' }])
+  // The events were applied after the sync had refreshed the marts.
+  expect(await query(`SELECT text FROM marts.fct_turns`)).toEqual([{ text: 'hi' }])
   const status = (await scene.run(['status'])).stdout
   expect(status).toContain('2 events received, 0 waiting, 2 applied; 1 conversation changed since exported')
   expect(status).toMatch(/event +message_received: 1, last /)

@@ -15,6 +15,7 @@ import { startIngest } from '../../run/ingest.ts'
 import { publicationText, publishHere, startPublishing } from '../../run/publishing.ts'
 import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
+import { refreshMarts } from '../../warehouse/marts/refresh.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
 import { type NamedConversation, notFound, readIds } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
@@ -235,7 +236,11 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     }),
   )
   try {
-    return await syncAll({ flags, config, app, stop, named, displays, watched, events }, workspaces)
+    const exitCode = await syncAll({ flags, config, app, stop, named, displays, watched, events }, workspaces)
+    await ingesting.end()
+    // Events that were applied since the sync's own refresh.
+    if (!stop.stopping.aborted) await refreshMarts(app.warehouse.writer)
+    return exitCode
   } finally {
     for (const watch of events.values()) watch.end()
     await publishing?.end()
