@@ -65,7 +65,7 @@ print(json.dumps({"conversations": [int(daily["conversations"].sum()), len(conve
   }
   expect(new Set(found.conversations).size).toBe(1)
   expect(found.conversations[0]).toBeGreaterThan(400)
-  expect(found.handoffs).toBeGreaterThan(100)
+  expect(found.handoffs).toBeGreaterThan(30)
   for (const month of found.months) expect(month).toMatch(/^20\d\d-\d\d$/)
   expect(found.counted).toBe('Int64')
 }, 600_000)
