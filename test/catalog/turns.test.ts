@@ -33,6 +33,15 @@ describe('a transcript', () => {
   })
 })
 
+it('a reply with a time in whole seconds stays after the message that it answers', () => {
+  const turns = [
+    { role: 'user', text: 'question', ts: AT + 900 },
+    { role: 'assistant', text: 'answer', ts: AT },
+    { role: 'user', text: 'earlier', ts: AT - 1_000 },
+  ]
+  expect(messagesOf(turns).map(({ text }) => text)).toEqual(['earlier', 'question', 'answer'])
+})
+
 type Leaf = [path: string[], value: unknown]
 
 const leavesOf = (value: unknown, path: string[] = []): Leaf[] =>

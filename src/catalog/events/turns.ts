@@ -4,6 +4,7 @@
 import { momentIn } from '../../core/time.ts'
 import { ExactNumber, writeExactly } from '../../json/exact-json.ts'
 import { isObject, isScalar } from '../inspection/inspect.ts'
+import { SENDERS } from './sender-roles.ts'
 
 /** One message; a turn without messages counts as one. */
 interface Message {
@@ -30,9 +31,9 @@ const TURN_ID = ['turnId', 'turnID', 'turn_id', 'id', 'ID', '_id']
 const SESSION_ID = ['sessionId', 'sessionID', 'session_id']
 const ROLE = ['role', 'from', 'sender']
 
-/** Matches words for roles. Other senders may be names, addresses or telephone numbers, which the column must not contain. */
-const ROLE_WORD =
-  /^(user|customer|contact|visitor|client|lead|caller|assistant|ai|bot|agent|model|human|human[_-]?agent|operator|live[_-]agent|support|admin|staff|person|system|developer|tool|function)$/i
+/** True for words for roles. Other senders may be names, addresses or telephone numbers, which the column must not contain. */
+const isRole = (value: unknown): boolean => Object.hasOwn(SENDERS, String(value).toLowerCase())
+
 const AT = ['timestamp', 'ts', 'createdAt', 'created_at', 'sentAt', 'time', 'date']
 
 /** Matches types of message parts that nobody said or wrote: tool calls and reasoning. */
@@ -120,7 +121,7 @@ function remainder(value: unknown, held: readonly Source[], write: Write): strin
 
 function roleOf(...objects: Json[]): Source | null {
   const found = firstOf(ROLE, ...objects)
-  return found?.key === 'role' || ROLE_WORD.test(String(found?.value)) ? found : null
+  return found?.key === 'role' || isRole(found?.value) ? found : null
 }
 
 function messagesOfTurn(turn: unknown, turnPosition: number, write: Write): Message[] {
@@ -163,14 +164,16 @@ function messagesOfTurn(turn: unknown, turnPosition: number, write: Write): Mess
 }
 
 /**
- * Returns a transcript's messages, sorted by time, in stable order. A message without a time gets that of the previous one.
+ * Returns a transcript's messages, sorted by time. A message without a time gets that of the previous one. Those of the same second
+ * keep the order in which they were sent, since some times may have whole seconds only; further apart, times decide, even if clocks differ.
  */
 export function messagesOf(turns: readonly unknown[], write: Write = writeExactly): Message[] {
   const sent = turns.flatMap((turn, index) => messagesOfTurn(turn, index + 1, write))
   let last = Number.NEGATIVE_INFINITY
   const timed = sent.map(message => {
-    last = (message.at === null ? null : momentIn(textOf(message.at))) ?? last
-    return { message, ms: last }
+    const ms = message.at === null ? null : momentIn(textOf(message.at))
+    last = ms === null ? last : Math.floor(ms / 1_000)
+    return { message, second: last }
   })
-  return timed.sort((a, b) => (a.ms === b.ms ? 0 : a.ms - b.ms)).map(({ message }) => message)
+  return timed.sort((a, b) => (a.second === b.second ? 0 : a.second - b.second)).map(({ message }) => message)
 }
