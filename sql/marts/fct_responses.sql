@@ -39,7 +39,7 @@
 --   responder_id           VARCHAR      staff  That person, where known
 --   responder_name         VARCHAR      staff  Name of that person
 --   wait_seconds           DOUBLE       none   From the start of the wait to the response; NULL if the response is before it or ten years later
---   wait_business_seconds  DOUBLE       none   Part within business hours; all of it if none are configured
+--   wait_business_seconds  DOUBLE       none   Part within business hours, NULL before 2010 and after 2059; all of it if none are configured
 --   is_reversed            BOOLEAN      none   The response is before the start of the wait, as the vendor reports it
 --   organization_id        VARCHAR      none   Organization of the handoff; NULL for other waits
 --   sla_name               VARCHAR      none   The service level that applied; NULL for none
@@ -86,7 +86,7 @@ waits AS (
 known AS (
   SELECT w.*, or_unknown(c.channel) AS channel, c.day AS conversation_day,
     is_counted(c._complete, c.is_test, c.day) AS is_counted,
-    NOT w.is_answered AND NOT w.is_given_up AND NOT is_resolved(c.is_resolved, c.resolved_at) AND NOT coalesce(starts_with(c.state, 'ended'), false) AS is_open,
+    NOT w.is_answered AND NOT w.is_given_up AND NOT is_resolved(c.is_resolved, c.resolved_at) AND NOT coalesce(starts_with(lower(c.state), 'ended'), false) AS is_open,
     coalesce(w.responded_at, CASE WHEN NOT w.is_answered AND c.is_resolved IS DISTINCT FROM false AND c.resolved_at >= w.started_at THEN c.resolved_at END) AS ended_at
   FROM waits w JOIN scoped('conversations') c USING (workspace_id, agent_id, conversation_id)
 ),
@@ -127,7 +127,7 @@ SELECT
   isodow(coalesce(local_day(l.started_at, w.time_zone), l.conversation_day)) AS weekday, l.is_counted,
   l.started_at, l.responded_at, l.ended_at, l.is_answered, l.is_open, or_unknown(l.responder) AS responder, l.responder_id, p.name AS responder_name,
   seconds_between(l.started_at, l.responded_at) AS wait_seconds,
-  CASE WHEN NOT l.has_hours THEN wait_seconds WHEN wait_seconds IS NOT NULL THEN greatest(l.business_wait, 0) / 1e6 END AS wait_business_seconds,
+  CASE WHEN NOT l.has_hours THEN wait_seconds WHEN wait_seconds IS NULL THEN NULL WHEN l.business_wait < 0 THEN 0 ELSE l.business_wait / 1e6 END AS wait_business_seconds,
   is_reversed(l.started_at, l.responded_at) AS is_reversed, l.organization_id,
   sla.name AS sla_name, sla.seconds AS sla_seconds, CASE WHEN sla IS NULL THEN 'unknown' WHEN l.is_business THEN 'business' ELSE 'calendar' END AS sla_hours,
   l.deadline_at, CASE WHEN l.responded_at IS NULL OR wait_seconds IS NOT NULL THEN l.ended_at <= l.deadline_at END AS is_met
