@@ -42,10 +42,16 @@ describe('writing', () => {
 
   it('of CSV for Excel begins with a byte order mark and marks texts that Excel would compute; numbers stay numbers', async () => {
     const to = new PassThrough()
-    const sql = `SELECT unnest(['=1+1', '+49 30', '-5', '-5.25', '-2+3', '@a', 'plain', NULL, '']) AS "=said", -5 AS n, -0.5::DOUBLE AS x`
+    const sql = `SELECT unnest(['=1+1', '+49 30', '-5', '-5.25', '-2+3', '@a', chr(8203) || chr(10) || '=a', 'a; =b', 'plain', NULL, '']) AS "=said", -5 AS n, -0.5::DOUBLE AS x`
     await writeResult({ result: await run(sql), format: 'csv-excel', to })
-    const texts = ["'=1+1", "'+49 30", '-5', '-5.25', "'-2+3", "'@a", 'plain', '', '""']
+    const texts = ["'=1+1", "'+49 30", '-5', '-5.25', "'-2+3", "'@a", `"'\u200b\n=a"`, "a;' =b", 'plain', '', '""']
     expect(String(to.read())).toBe(`\ufeff'=said,n,x\r\n${texts.map(text => `${text},-5,-0.5\r\n`).join('')}`)
+  })
+
+  it('of a single column in CSV has a field in each row, since readers skip empty lines', async () => {
+    const to = new PassThrough()
+    await writeResult({ result: await run('SELECT unnest([1, NULL, 2]) AS n'), format: 'csv', to })
+    expect(String(to.read())).toBe('n\r\n1\r\n""\r\n2\r\n')
   })
 
   it('is no faster than its reader', async () => {
