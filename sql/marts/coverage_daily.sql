@@ -5,8 +5,8 @@
 -- Built from: _covered, _requests, _quarantine, conversations, marts.dim_agents, marts.dim_calendar
 -- Use: figures of a day are complete only where `is_covered`. A day is read if finished windows cover each of its seconds that an answer was asked for after they
 -- had passed; unread ranges and lost pages are not covered, whatever answers say. Where `ts` follows a conversation's activity, all time after the day
--- must be read too. A day that was read is not covered while a conversation of it is known from events alone and may be exported, or a record of it
--- could not be loaded. Conversations that the vendor skips (no person has written in them) are in no export, and do not count.
+-- must be read too; where it lies at most 24 hours after the first message, as much as in any stored conversation. A day that was
+-- read is not covered while a conversation of it is known from events alone and may be exported, or a record of it could not be loaded. Conversations that the vendor skips (no person has written in them) are in no export, and do not count.
 -- Example:
 -- SELECT agent_title, min(day) AS first_day, count(*) AS days, count(*) FILTER (is_covered) AS covered_days, max(day) FILTER (is_covered) AS last_covered_day
 -- FROM marts.coverage_daily GROUP BY agent_title ORDER BY agent_title;
@@ -49,13 +49,15 @@ held AS (
     AND NOT coalesce(_not_exportable_since >= coalesce(_dirty_since, _not_exportable_since), false)
   GROUP BY ALL
 ),
-moving AS (
-  SELECT workspace_id, agent_id FROM conversations WHERE _complete AND epoch_us(ts) - epoch_us(first_message_ts) > 86400000000 GROUP BY ALL
+-- How long after the first message `ts` may lie.
+lags AS (
+  SELECT workspace_id, agent_id, greatest(coalesce(max(epoch_us(ts) - epoch_us(first_message_ts)), 0), 0) / 1e6 AS lag_sec
+  FROM conversations WHERE _complete GROUP BY ALL
 ),
 unloaded AS (
-  SELECT r.workspace_id, r.agent_id, CASE WHEN m.agent_id IS NULL THEN epoch(r.from_at) END AS from_sec, epoch(r.to_at) AS to_sec, count(*) AS records
+  SELECT r.workspace_id, r.agent_id, CASE WHEN coalesce(l.lag_sec, 0) <= 86400 THEN epoch(r.from_at) - coalesce(l.lag_sec, 0) END AS from_sec, epoch(r.to_at) AS to_sec, count(*) AS records
   FROM _quarantine q JOIN _requests r ON r.workspace_id = q.workspace_id AND r.file = q.file
-  LEFT JOIN moving m ON m.workspace_id = r.workspace_id AND m.agent_id = r.agent_id
+  LEFT JOIN lags l ON l.workspace_id = r.workspace_id AND l.agent_id = r.agent_id
   WHERE q.record = 'conversation' AND r.to_at IS NOT NULL GROUP BY ALL
 ),
 quarantined AS (
@@ -64,10 +66,11 @@ quarantined AS (
 ),
 reading AS (
   SELECT d.workspace_id, a.agent_id, d.day, any_value(a.agent_title) AS agent_title, count(c.agent_id) > 0 AS is_partly_read,
-    coalesce(bool_or(c.from_sec <= d.begins AND c.to_sec >= d.ends AND (c.is_newest OR m.agent_id IS NULL)), false) AS is_read
+    coalesce(bool_or(c.from_sec <= d.begins AND c.to_sec >= d.ends
+      AND CASE WHEN l.lag_sec > 86400 THEN c.is_newest ELSE c.to_sec >= d.ends + coalesce(l.lag_sec, 0) END), false) AS is_read
   FROM days d
   JOIN marts.dim_agents a USING (workspace_id)
-  LEFT JOIN moving m USING (workspace_id, agent_id)
+  LEFT JOIN lags l USING (workspace_id, agent_id)
   LEFT JOIN covered c ON c.workspace_id = d.workspace_id AND c.agent_id = a.agent_id AND c.from_sec <= d.ends AND c.to_sec >= d.begins
   GROUP BY d.workspace_id, a.agent_id, d.day
 )

@@ -6,7 +6,8 @@
 -- Joins: resolved_by = dim_people.user_id
 -- Shared: resolved_by_name
 -- Use: resolutions by the day, hour and person of the resolution; fct_conversations and conversations_daily have them by the day on which the conversation
--- began. A conversation that was reopened keeps its last resolution: `is_resolved` says whether that still holds.
+-- began. A conversation that was reopened keeps its last resolution: `is_resolved` says whether that still holds. Conversations that were
+-- resolved at an unknown time are not in it.
 -- Example:
 -- SELECT day, count(*) AS resolutions, count(*) FILTER (NOT is_resolved) AS reopened_since, median(seconds_to_resolution) / 3600 AS median_hours
 -- FROM marts.fct_resolutions WHERE is_counted GROUP BY day ORDER BY day;

@@ -3,7 +3,8 @@
 -- Month: day
 -- Refresh: whole
 -- Built from: _requests, marts.dim_agents
--- Use: what exports cost, by agent and by the day of the request. `quota_daily` has what the vendor reports for the whole workspace.
+-- Use: what exports cost, by agent and by the day of the request. `quota_daily` has what the vendor reports for the whole workspace. Answers that
+-- failed or did not arrive completely are not in it, although they may have billed: the summary of the sync says how many sessions at most.
 -- Example:
 -- SELECT agent_title, kind, sum(conversations) AS conversations, sum(billed_sessions) AS billed_sessions FROM marts.sessions_daily
 -- GROUP BY agent_title, kind ORDER BY billed_sessions DESC;

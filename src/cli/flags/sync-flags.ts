@@ -58,7 +58,7 @@ export function addSyncFlags(command: Command): Command {
     .option('-a, --agent <id>', 'only this agent; may be repeated', repeated('--agent'))
     .option(
       '--since <moment>',
-      'start of the range: a date, a time, or an age such as 90d (default: as configured)',
+      'start of the range: a date (from 00:00 UTC), a time, or an age such as 90d (default: as configured)',
       moment('--since'),
     )
     .option('--until <moment>', 'end of the range', moment('--until'))
