@@ -10,4 +10,4 @@ SELECT workspace_id AS "workspaceId", epoch_ms(min(started_at))::DOUBLE AS "firs
   (SELECT epoch_ms(median(every)) FROM rounds WHERE rounds.workspace_id = _runs.workspace_id)::DOUBLE AS "usualMs",
   (SELECT epoch_ms(max(ts) FILTER (ts <= _as_of)) FROM conversations c WHERE c.workspace_id = _runs.workspace_id)::DOUBLE AS "newestMs",
   (SELECT epoch_ms(max(received_at)) FROM webhook_events e WHERE e.workspace_id = _runs.workspace_id)::DOUBLE AS "eventMs"
-FROM _runs WHERE outcome IS DISTINCT FROM 'declined' GROUP BY workspace_id
+FROM _runs WHERE outcome IS DISTINCT FROM 'declined' AND coalesce(NOT (origin = 'sync' AND outcome = 'failed' AND error_code = 'AGENT_UNKNOWN'), true) GROUP BY workspace_id

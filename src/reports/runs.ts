@@ -39,6 +39,9 @@ export interface RunsStatus {
 
 export const NO_RUNS: RunsStatus = { lastRun: null, lastSuccess: null, lastFailure: null }
 
+/** SQL condition: false for a command that named an agent that does not exist. It read nothing, and says nothing about the workspace. */
+const IS_RUN = "coalesce(NOT (origin = 'sync' AND outcome = 'failed' AND error_code = 'AGENT_UNKNOWN'), true)"
+
 const KILLED_HINT = 'The next sync continues where it stopped; nothing that landed is lost.'
 
 type Row = Omit<RunStatus, 'state' | 'durationMs'> & { host: string }
@@ -79,7 +82,7 @@ const withoutPartialEnd = (run: RunStatus): RunStatus =>
 export async function runsStatus(rows: Rows, here: string, isHeld: () => boolean): Promise<RunsStatus> {
   const newest = async (which: string): Promise<Row | null> => {
     const [row] = await rows<Row>(
-      `SELECT ${COLUMNS} FROM _runs WHERE ${here} AND ${which} ORDER BY started_at DESC, run LIMIT 1`,
+      `SELECT ${COLUMNS} FROM _runs WHERE ${here} AND ${IS_RUN} AND ${which} ORDER BY started_at DESC, run LIMIT 1`,
     )
     return row ?? null
   }

@@ -83,6 +83,8 @@ describe('sync', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('error AGENT_UNKNOWN: The workspace has no agent "nobody".')
     expect(stderr).toContain(sandbox.world.agentIds()[0])
+    const { workspaces } = JSON.parse((await inProcess(['status', '--json'], { env })).stdout)
+    expect(workspaces[0]).toMatchObject({ lastRun: { success: true }, lastFailure: null })
   })
 
   it('exports the conversations of a list again, whether or not it names their agents, and names the lines of missing ones', async () => {
