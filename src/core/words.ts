@@ -34,9 +34,10 @@ export function clockTime(ms: number, nowMs: number): string {
   return `${then.slice(0, 10) === now.slice(0, 10) ? then.slice(11, 16) : then.slice(0, 16)} UTC`
 }
 
-/** Returns `3 min ago`, `just now`. */
+/** Returns `3 min ago`, `just now`, or for a later time `in 2 h by this machine's clock`. */
 export function ago(ms: number, nowMs: number): string {
   const since = nowMs - ms
+  if (since <= -2_000) return `in ${formatDuration(-since)} by this machine's clock`
   return since < 2_000 ? 'just now' : `${formatDuration(since)} ago`
 }
 

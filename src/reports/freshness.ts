@@ -2,7 +2,8 @@
 import type { Schedule } from '../config/temporal.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { lastTimes } from '../core/cron.ts'
-import { DAY, formatDuration, HOUR, SECOND } from '../core/time.ts'
+import { DAY, formatDuration, HOUR, MAX_CLOCK_SKEW_MS, SECOND } from '../core/time.ts'
+import { ago } from '../core/words.ts'
 import { spoolWaiting } from '../spool/waiting.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
 import { sqlFile } from '../warehouse/sql-files.ts'
@@ -45,6 +46,7 @@ interface Question {
 
 const NOT_SYNCED =
   'Check that `convohouse up`, `worker` or `sync --watch` runs (`convohouse schedule list` names paused schedules), or run `convohouse sync`.'
+const CLOCK_WRONG = 'Check the date of this machine (NTP): until it is right, nothing shows whether data is overdue.'
 const NOT_APPLIED = '`convohouse up`, `worker` and `sync` apply them; `convohouse status` shows why applying fails.'
 const NOT_RECEIVED =
   "Check that `convohouse receive` or `up` runs, and that the webhook address in the vendor's settings leads to it."
@@ -63,6 +65,8 @@ export async function overdueOf(workspace: WorkspaceConfig, question: Question):
   const isLate = nowMs - syncedMs > allowedMs
   const since = (ms: number): string => formatDuration(nowMs - ms)
   const found: Overdue[] = []
+  if (syncedMs - nowMs > MAX_CLOCK_SKEW_MS)
+    found.push({ what: `the last sync ended ${ago(syncedMs, nowMs)}`, hint: CLOCK_WRONG })
   if (isLate && lastRun?.state !== 'paused') {
     const failed = Date.parse(lastFailure?.endedAt ?? '') > syncedMs ? lastFailure : null
     const why = failed?.error ? `; the last one failed: ${failed.error.replace(/\.$/, '')}` : ''

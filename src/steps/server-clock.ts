@@ -33,7 +33,8 @@ export const aheadBy = ({ serverDateMs, sentAtMs, receivedAtMs }: Dated): number
 /** Describes how our clock differs from the vendor's, and the consequences. `aheadMs`: the vendor's offset. */
 export function clocksApart(aheadMs: number): string {
   const apart = formatDuration(Math.abs(aheadMs))
-  return `is ${apart} ${aheadMs > 0 ? 'behind' : 'ahead of'} the vendor's, so new conversations arrive ${apart} later`
+  if (aheadMs > 0) return `is ${apart} behind the vendor's, so new conversations arrive ${apart} later`
+  return `is ${apart} ahead of the vendor's, so displayed ages are ${apart} too old`
 }
 
 /** Opens a clock. `knownAheadMs`: the offset that another process has measured. */

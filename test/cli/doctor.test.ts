@@ -63,6 +63,7 @@ describe('doctor on a healthy data folder', () => {
     // Findings about the machine that runs the test are excluded.
     const ours = found.checks.filter(({ check }) => !['space', 'memory'].includes(check))
     expect(ours.filter(({ state }) => state !== 'ok')).toEqual([])
+    expect(found.of('landing')!.found).toMatch(/^\d+ pages, all readable$/)
     expect(found.text).not.toContain(TOKEN)
     expect(await requests(total)).toMatchObject({ total: total + 1, requests: [{ kind: 'search' }] })
     expect(await listing(home)).toEqual(before)
@@ -222,7 +223,9 @@ describe('doctor on access to the vendor', () => {
     const { env } = await scene({ startMs: Date.now() - 10 * 60_000, speed: 1 })
     const clock = (await doctor(env)).of('clock')!
     expect(clock.state).toBe('warn')
-    expect(clock.found).toMatch(/^is 10 min( \d s)? ahead of the vendor's, so new conversations arrive .+ later$/)
+    expect(clock.found).toMatch(
+      /^is 10 min( \d s)? ahead of the vendor's, so displayed ages are 10 min( \d s)? too old$/,
+    )
     expect(clock.hint).toContain('windows end by the earlier of both clocks')
   })
 

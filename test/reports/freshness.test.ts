@@ -72,6 +72,11 @@ it.each<[string, Case, object[]]>([
   ['never if --max-age allows it', { success: 5 * DAY, maxAgeMs: 6 * DAY }, []],
   ['if none has ever succeeded', { success: null }, late],
   ['not while the first one runs', { success: null, run: { state: 'running', seenAt: ISO(MINUTE) } }, []],
+  [
+    'if it ended in the future, since the clock is wrong',
+    { success: -2 * HOUR },
+    [{ what: "the last sync ended in 2 h by this machine's clock" }],
+  ],
   ['not while it is paused', { success: 5 * DAY, run: { state: 'paused' } }, []],
   [
     'with the last failure and its hint',

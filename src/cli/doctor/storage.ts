@@ -142,8 +142,8 @@ export const landing = eachWorkspace(async ({ id }, { stores }) => {
   for (const { address } of newest) await pages.body(address)
   const all = streams.flat().length
   if (all === 0) return ok('no page has landed yet')
-  const read = newest.length === 1 ? 'the newest one is' : `the newest ${count(newest.length)} are`
-  return ok(`${counted(all, 'page')}; ${read} readable`)
+  if (newest.length === all) return ok(`${counted(all, 'page')}, ${all === 1 ? '' : 'all '}readable`)
+  return ok(`${counted(all, 'page')}; the newest ${count(newest.length)} are readable`)
 })
 
 export const warehouse: Check = async setup => {
