@@ -1,8 +1,9 @@
 // Connects to the Temporal server named by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_PROFILE or a profile file.
 // Workers connect in worker.ts, because the SDK's worker package takes a second to load.
 
-import { setMaxListeners } from 'node:events'
+import { once, setMaxListeners } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import {
   Client,
@@ -13,6 +14,7 @@ import {
 } from '@temporalio/client'
 import { loadClientConnectConfig } from '@temporalio/envconfig'
 import { ConvohouseError } from '../../../core/errors.ts'
+import { SECOND } from '../../../core/time.ts'
 import { dataConverter } from '../payload-codec.ts'
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number]
@@ -82,7 +84,7 @@ export function reasonOf({ message }: Pick<Error, 'message'>): string {
 export const unreachable = ({ address, namespace }: TemporalPlace, cause: unknown): ConvohouseError =>
   new ConvohouseError('TEMPORAL_UNREACHABLE', {
     what: `No Temporal server can be used at ${address}, namespace ${namespace}: ${reasonOf(cause as Error)}.`,
-    hint: 'Start one (`convohouse up`, or `temporal server start-dev`), or set TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE.',
+    hint: 'Start one (`temporal server start-dev`; `convohouse up` does so if the program `temporal` is installed), or set TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE.',
     cause,
   })
 
@@ -101,11 +103,27 @@ export async function expectNamespace(
   }
 }
 
+/** Throws if this machine refuses connections at the address, which the SDK would try again for ten seconds. */
+async function expectListener(address: string): Promise<void> {
+  const [, host, port] = /^(localhost|127\.0\.0\.1|\[::1\]):(\d+)$/.exec(address) ?? []
+  if (host === undefined) return
+  const socket = connect({ host: host.replace(/[[\]]/g, ''), port: Number(port), timeout: SECOND })
+  try {
+    await Promise.race([once(socket, 'connect'), once(socket, 'timeout')])
+  } catch (error) {
+    // The error for a name with several addresses has no text.
+    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') throw new Error('ECONNREFUSED', { cause: error })
+  } finally {
+    socket.destroy()
+  }
+}
+
 /** Connects a client. @throws TEMPORAL_UNREACHABLE */
 export async function connectClient(given: Partial<TemporalPlace> = {}): Promise<Client> {
   const { connectionOptions, place } = settingsAt(given)
   let opened: Connection | null = null
   try {
+    await expectListener(place.address)
     opened = await Connection.connect({ ...connectionOptions, address: place.address, interceptors: RETRYING })
     await expectNamespace(opened, place)
     return new Client({ connection: opened, namespace: place.namespace, dataConverter })
