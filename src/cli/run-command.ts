@@ -2,10 +2,12 @@
 import { type Command, CommanderError } from 'commander'
 import { notWritable } from '../core/disk.ts'
 import type { ConvohouseError } from '../core/errors.ts'
+import { invalidFlag } from './flags/values.ts'
 import { createProgram } from './program.ts'
 import { nameCommands } from './terminal/command-name.ts'
 import { errorJson, errorLines, exitCodeOf, isHelpOrVersion, usageError, wantsHelp } from './terminal/error-text.ts'
 import { log, stampLines, timestamp } from './terminal/print.ts'
+import { similarName } from './terminal/similar-name.ts'
 import { styleOf } from './terminal/style.ts'
 
 /** True if the reader of our output is gone: the next command of the pipe has ended, or the terminal was closed. */
@@ -39,12 +41,16 @@ const COMMENT_FIRST = /^--(?:\s|[^\n=]*\n)/
 /** Puts a space before SQL that begins with a comment, so that commander does not parse it as a flag. Line numbers stay the same. */
 const protectSqlComment = (argument: string): string => (COMMENT_FIRST.test(argument) ? ` ${argument}` : argument)
 
-/** Returns the arguments without `--help` after an unknown command, which commander then rejects with a suggestion. */
-function withoutVainHelp(program: Command, args: readonly string[]): readonly string[] {
-  const command = program.commands.find(one => one.name() === args[0])
-  const { commands, word = '-' } = command ? { ...command, word: args[1] } : { ...program, word: args[0] }
-  const isUnknown = commands.length > 0 && !word.startsWith('-') && commands.every(one => one.name() !== word)
-  return isUnknown ? args.filter(argument => !['-h', '--help'].includes(argument)) : args
+/** @throws FLAG_INVALID for an unknown command, which commander would hide behind `--help` or a default command */
+function expectKnownCommand(program: Command, args: readonly string[]): void {
+  const named = program.commands.find(one => one.name() === args[0])
+  const names = (named ?? program).commands.map(one => one.name())
+  const word = args[named ? 1 : 0] ?? '-'
+  if (names.length === 0 || word.startsWith('-') || names.includes(word)) return
+  const parent = named ? `convohouse ${named.name()}` : 'convohouse'
+  const guess = similarName(word, names)
+  const hint = guess ? `Did you mean ${guess}?` : `\`${parent} --help\` lists the commands.`
+  throw invalidFlag(`${parent}: unknown command '${word}'.`, hint)
 }
 
 /** Runs a command line, prints its error, and sets `process.exitCode`. */
@@ -60,7 +66,8 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   const program = await createProgram(args)
   nameCommands(program.commands.map(command => command.name()))
   try {
-    const given = args.includes('query') ? args.map(protectSqlComment) : withoutVainHelp(program, args)
+    expectKnownCommand(program, args)
+    const given = args.includes('query') ? args.map(protectSqlComment) : args
     await program.parseAsync(given, { from: 'user' })
   } catch (error) {
     printUnlessHandled(error, { program, args, unwritten })

@@ -171,6 +171,8 @@ describe('secrets', () => {
 describe('wrong input', () => {
   it.each([
     ['listtools', 'There is no operation "listtools".', 'Did you mean listTools?'],
+    ['listtoolz', 'There is no operation "listtoolz".', 'Did you mean listTools?'],
+    ['listagents', 'There is no operation "listagents".', 'Did you mean searchAgents?'],
     ['listTools', 'listTools needs --agent.', 'Add --agent'],
     ['listTools --agent a --org o', 'listTools takes no --org.', 'GET /v3/agents/{agentId}/tools'],
     ['listTools --agent ..', 'agentId cannot be ".."', ''],

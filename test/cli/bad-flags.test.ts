@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { checkTogether } from '../../src/cli/flags/sync-flags.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { usageError } from '../../src/cli/terminal/error-text.ts'
+import { freePort } from '../ports.ts'
 import { cli, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
 
@@ -107,8 +108,19 @@ describe('an error', () => {
     expect([helped.code, helped.stdout]).toEqual([2, ''])
     expect(helped.stderr).toContain("unknown command 'nonsense'.\n  → `convohouse --help` lists the commands.")
     expect((await inProcess(['schedule', 'nonsense', '--help'])).code).toBe(2)
+    const subcommand = await inProcess(['schedule', 'esure'])
+    expect(subcommand.stderr).toContain("convohouse schedule: unknown command 'esure'.\n  → Did you mean ensure?")
     const table = await inProcess(['dictionary', 'fct_conversation'])
     expect(table.stderr).toContain('→ Did you mean marts.fct_conversations? It has: ')
+  })
+
+  it('says at once that no Temporal server listens', async () => {
+    const beganMs = performance.now()
+    const vendor = { CONVOHOUSE_WORKSPACE: 'w', CONVOHOUSE_API_URL: 'http://127.0.0.1:1', CONVOHOUSE_API_TOKEN: 't' }
+    const env = { ...vendor, TEMPORAL_ADDRESS: `localhost:${await freePort()}` }
+    const { stderr } = await inProcess(['schedule', 'list'], { env })
+    expect(stderr).toContain('nothing listens there (the connection was refused).')
+    expect(performance.now() - beganMs).toBeLessThan(8_000)
   })
 
   it('says how to begin if nothing is configured', async () => {

@@ -16,6 +16,7 @@ import { confirm, isInteractive } from '../terminal/confirm.ts'
 import { answerFor } from '../terminal/controls.ts'
 import { log, print, printJson } from '../terminal/print.ts'
 import { STOPPING, stopOnSignals } from '../terminal/signals.ts'
+import { similarName } from '../terminal/similar-name.ts'
 import { argumentsFrom, type RequestFlags } from './arguments.ts'
 
 export const define = (command: Command): Command =>
@@ -63,8 +64,14 @@ const operations: readonly Operation[] = OPERATIONS
 function operationNamed(name: string): Operation {
   const found = operations.find(operation => operation.name === name)
   if (found) return found
-  const close = operations.find(operation => operation.name.toLowerCase() === name.toLowerCase())
-  const hint = close ? `Did you mean ${close.name}?` : '`convohouse api` lists the operations.'
+  const names = operations.map(operation => operation.name)
+  // The vendor lists some resources by `search…`.
+  const noun = name.toLowerCase().replace(/^(list|get)(?=.)/, '')
+  const close =
+    names.find(known => known.toLowerCase() === name.toLowerCase()) ??
+    similarName(name, names) ??
+    names.find(known => known.toLowerCase() === `search${noun}`)
+  const hint = close ? `Did you mean ${close}?` : '`convohouse api` lists the operations.'
   throw invalidFlag(`There is no operation ${JSON.stringify(name)}.`, hint)
 }
 
