@@ -117,6 +117,8 @@ export interface LeaseOutcome extends LeaseAnswers {
   progress: WindowProgress
   pages: number
   conversations: number
+  /** Number of conversations that the vendor scanned and did not return. */
+  skipped?: number
 }
 
 export interface LoadOutcome {
@@ -177,6 +179,8 @@ export interface SyncReport {
   agentsLeftOut?: true
   /** Number of conversations whose first export waits; omitted for none. */
   active?: number
+  /** Number of conversations that were skipped since no person had written in them; omitted for none. */
+  skipped?: number
   /** Number of conversation records in the quarantine; omitted for none. */
   unusable?: number
   /** The first gaps that are known at the end; omitted for none. */

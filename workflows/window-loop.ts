@@ -134,9 +134,10 @@ function settle(run: Run, agentId: string, grant: Grant, outcome: LeaseAnswers &
   }
   run.governor = govern(run.governor, { kind: 'ended', lease: grant.lease })
   if (outcome.progress) run.governor = govern(run.governor, { kind: 'seen', progress: outcome.progress })
-  const { pages = 0, conversations = 0 } = outcome
+  const { pages = 0, conversations = 0, skipped = 0 } = outcome
   run.report.pages += pages
   run.report.conversations += conversations
+  if (skipped > 0) run.report.skipped = (run.report.skipped ?? 0) + skipped
   run.loader.landed({ pages, conversations, atMs: outcome.answers.at(-1)?.receivedAtMs ?? null })
   // The window of this lease still counts as in progress, even if it is done.
   const windowsLeft = run.queue.waiting.length + run.queue.inProgress - (outcome.progress?.done ? 1 : 0)

@@ -206,11 +206,10 @@ const HINTS: readonly [RegExp, string][] = [
   ],
 ]
 
-/** Adds a hint to DuckDB's errors about unknown tables, columns and functions. */
+/** Removes the class from DuckDB's errors about the SQL, and adds a hint to those about unknown tables, columns and functions. */
 function withHint(error: unknown): unknown {
-  if (!isCode(error, 'SQL_INVALID') || error.hint !== undefined) return error
-  const hint = HINTS.find(([pattern]) => pattern.test(error.message))?.[1]
-  return hint === undefined
-    ? error
-    : new ConvohouseError(error.code, { what: error.message.trimEnd(), hint, cause: error })
+  if (!isCode(error, 'SQL_INVALID')) return error
+  const hint = error.hint ?? HINTS.find(([pattern]) => pattern.test(error.message))?.[1]
+  const what = error.message.replace(/^(Catalog|Binder|Parser) Error: /, '').trimEnd()
+  return new ConvohouseError(error.code, { what, ...(hint !== undefined && { hint }), cause: error })
 }

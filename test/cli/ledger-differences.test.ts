@@ -40,6 +40,13 @@ describe('rows that have changed since they were exported', () => {
   })
 })
 
+it('rows that only events have reported wait for quiet, not for the quiet time of refreshes', () => {
+  const [incomplete] = differencesOf({ ...NONE, totals: { ...none, incomplete: 1 }, sessionsEach: 2 })
+  const settings = { quietMs: DAY, rereadHorizonMs: 7 * DAY, rereadShare: 0.02, refreshOn: 'auto' } as const
+  const { hint } = describeDifference(incomplete!, { ...NONE, settings })
+  expect(hint).toMatch(/^Once quiet for an hour, after six hours at most, `convohouse sync` exports the full records, /)
+})
+
 describe('conversations that the vendor skipped', () => {
   const settings = { quietMs: DAY, rereadHorizonMs: 7 * DAY, rereadShare: 0.02, refreshOn: 'change' } as const
   const hint = (rereads: Partial<(typeof NONE)['rereads']>, of: Settings | undefined = settings): string => {
@@ -57,5 +64,8 @@ describe('conversations that the vendor skipped', () => {
   it('have a hint that says that nothing is read again', () => {
     for (const text of [hint({}), hint({ count: 3 }, { ...settings, rereadShare: 0 })])
       expect(text).toMatch(/^Nothing is read again/)
+    const [skipped] = differencesOf({ ...NONE, totals: { ...none, skipped: 1 }, sessionsEach: 1 })
+    const unconfigured = describeDifference(skipped!, { ...NONE, settings: undefined }).hint
+    expect(unconfigured).toContain('from this folder alone (a copy or a demo)')
   })
 })

@@ -72,7 +72,7 @@ describe('convohouse ledger', () => {
     const [first] = (await ledger(env)).rows
     const byAgent = await inProcess(['ledger'], { env })
     expect(byAgent.stdout).toMatch(
-      new RegExp(`\nagent +title +scanned +returned +skipped +stored\n${first!.key} +${first!.title} `),
+      new RegExp(`\nagent +title +scanned +returned +skipped +exported\n${first!.key} +${first!.title} `),
     )
     const csv = await inProcess(['ledger', '--by', 'day', '--format', 'csv'], { env })
     expect(csv.stdout.split('\r\n')[0]).toBe(

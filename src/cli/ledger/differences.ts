@@ -27,7 +27,8 @@ const EXPORT_INCOMPLETE =
   'convohouse query "SELECT agent_id, conversation_id FROM conversations WHERE NOT _complete AND _missing_since IS NULL AND _not_exportable_since IS NULL" --format csv | tail -n +2 | convohouse sync --ids -'
 
 function rereadText({ settings, rereads: { count: ranges, sessions, firstMs } }: DifferenceContext): string {
-  if (settings === undefined) return 'Nothing is read again: the workspace is not configured.'
+  if (settings === undefined)
+    return 'Nothing is read again from this folder alone (a copy or a demo): no configuration names the workspace.'
   if (settings.rereadShare === 0) return 'Nothing is read again, since `rereadShare` is 0.'
   const horizon = `the last ${durationText(settings.rereadHorizonMs)} (\`rereadHorizon\`)`
   if (ranges === 0)
@@ -48,9 +49,9 @@ const quarantined: Describe = n => ({
 
 const pricedText = (sessions: number | null): string => `which bills about ${counted(sessions ?? 0, 'session')}`
 
-const incomplete: Describe = (n, { settings, sessions }) => ({
+const incomplete: Describe = (n, { sessions }) => ({
   what: `${counted(n, 'row is', 'rows are')} incomplete: only events have reported ${agreeing(n, 'it', 'them')}.`,
-  hint: `${quietText(settings)} the full records, ${pricedText(sessions)}. To have them now: ${EXPORT_INCOMPLETE}`,
+  hint: `Once quiet for an hour, after six hours at most, \`convohouse sync\` exports the full records, ${pricedText(sessions)}. To have them now: ${EXPORT_INCOMPLETE}`,
 })
 
 const quietText = (settings: Settings | undefined): string =>

@@ -148,7 +148,7 @@ function ledgerLines(ledger: Ledger, options: GridOptions = {}): string[] {
 
 /** Headers of the counts that the view names otherwise. */
 const HEADERS: Partial<Record<CountName, string>> = {
-  ...{ held: 'stored', seenInEvents: 'in events', knownStale: 'stale', notExportable: 'not exportable' },
+  ...{ held: 'exported', seenInEvents: 'in events', knownStale: 'stale', notExportable: 'not exportable' },
 }
 
 const ALWAYS_SHOWN: readonly CountName[] = ['scanned', 'returned', 'skipped', 'held']

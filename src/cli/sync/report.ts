@@ -69,14 +69,18 @@ function left(report: SyncReport): string[] {
 
 /** Returns the summary of a sync. */
 export function reportLines(name: string, { report, progress, nowMs }: Reported): string[] {
-  const { pages, conversations, requests, sessions, warnings = [], unusable: records = 0 } = report
+  const { pages, conversations, requests, sessions, skipped = 0, warnings = [], unusable: records = 0 } = report
   const after = progress.startedMs === null ? '' : `, after ${formatDuration(nowMs - progress.startedMs)}`
   return [
     `${name}: ${headOf(report)}${report.warnings ? ', with a warning' : ''}${after}`,
     `  ${counted(conversations, 'conversation')} in ${counted(pages, 'page')}, ${counted(requests, 'request')}, ${counted(sessions, 'session')} billed`,
+    ...linesIf(skipped > 0, `  ${counted(skipped, 'conversation')} skipped, since no person had written: not billed`),
     ...spent(progress),
     ...(progress.events ? [`  webhooks: ${eventsText(progress.events)}`] : []),
-    ...linesIf(report.breaches > 0, `  ${counted(report.breaches, 'page')} billed more sessions than expected`),
+    ...linesIf(
+      report.breaches > 0,
+      `  ${counted(report.breaches, 'page')} billed more sessions than expected: nothing to do, the figures include them`,
+    ),
     ...linesIf(report.lostAnswers > 0, lost(report)),
     ...linesIf(report.agentsGone.length > 0, gone(report.agentsGone)),
     ...unanswered(report),

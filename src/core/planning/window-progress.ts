@@ -18,6 +18,12 @@ import {
   type WindowProgress,
 } from './windows.ts'
 
+/** Returns what the pages since `start` returned, and skipped: requests by id do not tell skipped conversations from missing ones. */
+export function countsSince(start: WindowProgress, { window, pages, returned, scanned }: WindowProgress) {
+  const skipped = isById(window.kind) ? 0 : scanned - start.scanned - (returned - start.returned)
+  return { pages: pages - start.pages, conversations: returned - start.returned, ...(skipped > 0 && { skipped }) }
+}
+
 /** Folds one landed page into its window's progress. Pages of one window must be folded in order of generation and sequence. */
 export function advance(progress: WindowProgress, page: PageFacts): WindowProgress {
   const sums = {

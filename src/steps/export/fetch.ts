@@ -15,7 +15,7 @@ import { billOf, mostSessionsShown } from '../../core/planning/estimate.ts'
 import { largestPage } from '../../core/planning/failed-pages.ts'
 import { isAtRest } from '../../core/planning/no-progress.ts'
 import { holdsOnlyOthers } from '../../core/planning/window-ids.ts'
-import { advance } from '../../core/planning/window-progress.ts'
+import { advance, countsSince } from '../../core/planning/window-progress.ts'
 import { nextRequest, restarted, type WindowQuery } from '../../core/planning/window-query.ts'
 import { newProgress, openWindow, type PageFacts, type WindowProgress } from '../../core/planning/windows.ts'
 import { fitsReport } from '../../core/quota/billing-period.ts'
@@ -352,8 +352,7 @@ const outcomeOf = (
 ): LeaseOutcome => ({
   progress,
   answers: used.answers,
-  pages: progress.pages - start.pages,
-  conversations: progress.returned - start.returned,
+  ...countsSince(start, progress),
   failure,
 })
 

@@ -8,6 +8,7 @@ import { hasCode } from '../../core/disk.ts'
 import type { Grant } from '../../core/governor/governor.ts'
 import type { LeaseEntry, LeaseGranted, RequestMade } from '../../core/governor/lease-entries.ts'
 import { type Answer, unobservedAnswer } from '../../core/governor/lease-entries.ts'
+import { countsSince } from '../../core/planning/window-progress.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
 import { type Fetching, pastLanded } from './fetch.ts'
 
@@ -50,8 +51,7 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
   return {
     progress,
     answers,
-    pages: progress.pages - start.pages,
-    conversations: progress.returned - start.returned,
+    ...countsSince(start, progress),
     failure: null,
   }
 }

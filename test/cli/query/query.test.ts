@@ -76,6 +76,7 @@ describe('query', () => {
   it('shows where the SQL is wrong, and how to look up names', async () => {
     const table = await inProcess(['query', 'SELECT * FROM conversatons'], { env })
     expect(table.code).toBe(2)
+    expect(table.stderr).toMatch(/^error SQL_INVALID: Table with name conversatons/)
     expect(table.stderr).toContain('Did you mean "conversations"?')
     expect(table.stderr).toContain('LINE 1: SELECT * FROM conversatons\n                      ^')
     expect(table.stderr).toContain('SHOW TABLES')

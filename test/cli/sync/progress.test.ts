@@ -164,10 +164,14 @@ describe('a report', () => {
     expect(reportLines('ws', { report: failed, progress: overProgress(known, NOW), nowMs: NOW })[0]).toBe('ws: failed')
   })
 
+  it('says how many conversations were skipped, and that they bill nothing', () => {
+    expect(lines({ skipped: 2 })).toContain('  2 conversations skipped, since no person had written: not billed')
+  })
+
   it('mentions breaches, lost answers, agents that are gone, and how to continue', () => {
     const lost = { lostAnswers: 2, lostSessions: 250 }
     expect(lines({ outcome: 'hour-spent', breaches: 1, ...lost, agentsGone: ['x'], windowsLeft: 2 }).slice(2)).toEqual([
-      '  1 page billed more sessions than expected',
+      '  1 page billed more sessions than expected: nothing to do, the figures include them',
       '  2 answers failed or did not arrive completely and may have billed up to 250 sessions more',
       '  the vendor no longer knows this agent: x; asked again after an hour, then at growing intervals',
       '  2 windows left. The same command continues where it stopped, once the hour has passed.',
