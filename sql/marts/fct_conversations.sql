@@ -140,7 +140,7 @@ involved AS (
     UNION ALL SELECT workspace_id, agent_id, conversation_id, user_id, true FROM scoped('conversation_assigned_ids')
     UNION ALL SELECT workspace_id, agent_id, conversation_id, accepted_by, true FROM scoped('conversation_handoffs')
     UNION ALL SELECT workspace_id, agent_id, conversation_id, unnest([chat_assigned_to, assigned_to_user_id]), true FROM base
-    -- Whoever is named here may have closed what the agent resolved, and may be an automatic rule.
+    -- This person may only have closed what the agent resolved, or may be an automatic rule.
     UNION ALL SELECT workspace_id, agent_id, conversation_id, resolved_by, false FROM base
   ) WHERE trim(user_id) <> '' GROUP BY ALL
 ),

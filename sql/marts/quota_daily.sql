@@ -3,7 +3,7 @@
 -- Month: day
 -- Refresh: whole
 -- Built from: _quota
--- Use: how much of the quota is used, as the vendor reports it, whoever used it. A count that the two following quarters of an hour contradict with lower
+-- Use: how much of the quota is used, as the vendor reports it, by all programs together. A count that the two following quarters of an hour contradict with lower
 -- ones was a mistake, as the planner takes it: usage within a period only grows.
 -- Example:
 -- SELECT period_key, max(used_sessions) AS used_sessions, max(included_sessions) AS included_sessions FROM marts.quota_daily GROUP BY period_key ORDER BY period_key;

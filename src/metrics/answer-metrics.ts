@@ -1,12 +1,19 @@
-// Answers requests for metrics from a published snapshot, through whoever reads it.
+// Answers requests for metrics from a published snapshot, which a port reads.
 import { ConvohouseError } from '../core/errors.ts'
 import { answerOf, type MetricAnswer } from './answer.ts'
 import { type CoverageRow, coverageOf, coverageSql, type Extent, extentSql } from './coverage.ts'
 import type { Metric } from './declaration.ts'
-import { DIMENSIONS, type DimensionName } from './dimensions.ts'
+import { columnsOf, type DimensionName } from './dimensions.ts'
 import { type Explained, explainChange } from './explain.ts'
 import { type Period, periodBefore } from './periods.ts'
-import { expectAnswerable, type MetricsRequest, metricNamed, type ResolvedRequest, resolveRequest } from './request.ts'
+import {
+  dimensionsUsed,
+  expectAnswerable,
+  type MetricsRequest,
+  metricNamed,
+  type ResolvedRequest,
+  resolveRequest,
+} from './request.ts'
 import { conversationsSql, type MetricRow, metricSql, type Rows } from './statement.ts'
 
 /** Reads the snapshot. Counts are numbers, and NULL is null. */
@@ -52,9 +59,7 @@ const rowsOf = ({ period, filters }: ResolvedRequest, before: Period | null): Ro
 
 /** Refuses a metric whose mart or columns the snapshot does not have. @throws METRIC_INVALID */
 function expectPublished(metric: Metric, request: ResolvedRequest, marts: PublishedMarts): void {
-  const names = [...Object.keys(request.filters), ...(request.split ? [request.split] : [])] as DimensionName[]
-  const columns = ['day', ...names.flatMap(name => [DIMENSIONS[name].key, DIMENSIONS[name].label ?? []].flat())]
-  const lacking = columns.find(column => !marts.has(metric.mart, column))
+  const lacking = ['day', ...columnsOf(dimensionsUsed(request))].find(column => !marts.has(metric.mart, column))
   if (lacking === undefined) return
   throw new ConvohouseError('METRIC_INVALID', {
     what: `The snapshot has no column marts.${metric.mart}.${lacking}, which ${metric.name} needs.`,
@@ -70,25 +75,29 @@ const extentOf = async (snapshot: SnapshotPort, rows: Pick<Rows, 'filters'>): Pr
 /** Day of an empty warehouse: every period lies after it. */
 const NO_DAY = '1970-01-01'
 
-/**
- * Answers a request: for each metric its values by bucket and split, with observations, coverage and comparison.
- * @throws METRIC_UNKNOWN, METRIC_INVALID
- */
-export async function answerMetrics(
-  { snapshot, marts, metrics }: MetricsContext,
-  given: MetricsRequest,
-): Promise<MetricAnswered[]> {
-  const extent = await extentOf(snapshot, { filters: given.filters })
+/** Returns the request's days and metrics, which the snapshot can answer. @throws METRIC_UNKNOWN, METRIC_INVALID */
+async function prepare({ snapshot, marts, metrics }: MetricsContext, given: MetricsRequest) {
+  const extent = await extentOf(snapshot, given)
   const today = extent.today ?? NO_DAY
   const request = resolveRequest(given, today)
-  const { period, grain, split, top } = request
-  const before = request.compare ? periodBefore(period) : null
-  const rows = rowsOf(request, before)
   const asked = given.metrics.map(name => metricNamed(metrics, name))
   for (const metric of asked) {
     expectPublished(metric, request, marts)
     expectAnswerable(metric, request, marts.has(metric.mart, 'local_hour'))
   }
+  return { extent, today, request, asked }
+}
+
+/**
+ * Answers a request: for each metric its values by bucket and split, with observations, coverage and comparison.
+ * @throws METRIC_UNKNOWN, METRIC_INVALID
+ */
+export async function answerMetrics(context: MetricsContext, given: MetricsRequest): Promise<MetricAnswered[]> {
+  const { snapshot } = context
+  const { extent, today, request, asked } = await prepare(context, given)
+  const { period, grain, split, top } = request
+  const before = request.compare ? periodBefore(period) : null
+  const rows = rowsOf(request, before)
   const byAgent = split === 'agent'
   const [covered, ...answers] = await Promise.all([
     snapshot.rows<Raw<CoverageRow>>(coverageSql(rows, { grain, byAgent, today })),
@@ -112,21 +121,16 @@ export interface ConversationKey {
 }
 
 /** Returns the keys of the conversations behind a value, newest first. @throws METRIC_UNKNOWN, METRIC_INVALID */
-export async function conversationsBehind(
-  { snapshot, marts, metrics }: MetricsContext,
-  given: MetricsRequest,
-): Promise<ConversationKey[]> {
-  const metric = metricNamed(metrics, given.metrics[0]!)
-  const request = resolveRequest(given, (await extentOf(snapshot, { filters: given.filters })).today ?? NO_DAY)
-  expectPublished(metric, request, marts)
-  expectAnswerable(metric, request, marts.has(metric.mart, 'local_hour'))
+export async function conversationsBehind(context: MetricsContext, given: MetricsRequest): Promise<ConversationKey[]> {
+  const { request, asked } = await prepare(context, { ...given, metrics: given.metrics.slice(0, 1) })
+  const metric = asked[0]!
   if (metric.behind === null)
     throw new ConvohouseError('METRIC_INVALID', {
       what: `${metric.name} is computed from daily figures, which do not name conversations.`,
       hint: 'Ask for a metric of conversations with the same filters.',
     })
   const { bucket, limit } = given
-  return snapshot.rows(conversationsSql(metric, rowsOf(request, null), { grain: request.grain, bucket, limit }))
+  return context.snapshot.rows(conversationsSql(metric, rowsOf(request, null), { grain: request.grain, bucket, limit }))
 }
 
 export interface Explanation

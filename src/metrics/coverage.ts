@@ -2,7 +2,7 @@
 // a workspace's first day to the day of its newest export. Earlier days have no row and are not covered.
 import type { CoverageOf } from './answer.ts'
 import { addDays, bucketSql, daysIn, type Grain, type Period } from './periods.ts'
-import { type Rows, rowsSql } from './statement.ts'
+import { isBeforeSql, type Rows, rowsSql } from './statement.ts'
 
 export interface CoverageRow {
   isBefore: boolean
@@ -20,17 +20,21 @@ export interface CoverageRow {
 /** Buckets that consist of days. The others concern all days of the period. */
 const isOfDays = (grain: Grain): boolean => grain === 'day' || grain === 'week' || grain === 'month'
 
+/** Returns the filters that the mart can apply. Without them, coverage is that of all agents. */
+const agentFilters = ({ filters: { workspace, agent } }: Pick<Rows, 'filters'>): Rows['filters'] => ({
+  ...(workspace && { workspace }),
+  ...(agent && { agent }),
+})
+
 /** Returns the SQL of the coverage rows; of each agent too, where values are split by it. */
 export function coverageSql(
   rows: Rows,
   { grain, byAgent, today }: { grain: Grain; byAgent: boolean; today: string },
 ): string {
-  const { workspace, agent } = rows.filters
-  const filters = { ...(workspace && { workspace }), ...(agent && { agent }) }
-  const before = rows.before ? `day < DATE '${rows.period.from}'` : 'false'
+  const filters = agentFilters(rows)
   const buckets = isOfDays(grain) ? bucketSql(grain) : 'NULL::VARCHAR'
   return `WITH found AS (
-  SELECT *, ${before} AS _before, ${buckets} AS _bucket FROM marts.coverage_daily WHERE ${rowsSql(`day < DATE '${today}'`, { ...rows, filters })}
+  SELECT *, ${isBeforeSql(rows)} AS _before, ${buckets} AS _bucket FROM marts.coverage_daily WHERE ${rowsSql(`day < DATE '${today}'`, { ...rows, filters })}
 ), of_workspaces AS (
   SELECT _before, _bucket, workspace_id, ${byAgent ? 'agent_id' : 'NULL::VARCHAR AS agent_id'}, count(DISTINCT day) AS days, count(*) FILTER (NOT is_covered) AS uncovered
   FROM found GROUP BY GROUPING SETS ((_before, _bucket, workspace_id), (_before, workspace_id)${byAgent ? ', (_before, _bucket, workspace_id, agent_id), (_before, workspace_id, agent_id)' : ''})
@@ -41,8 +45,8 @@ FROM of_workspaces GROUP BY ALL`
 }
 
 /** Returns the SQL of the newest day of the data, which is not over, and the number of workspaces. */
-export function extentSql({ filters: { workspace, agent } }: Pick<Rows, 'filters'>): string {
-  const filters = { ...(workspace && { workspace }), ...(agent && { agent }) }
+export function extentSql(rows: Pick<Rows, 'filters'>): string {
+  const filters = agentFilters(rows)
   const everyDay = { from: '0001-01-01', to: '9999-12-31' }
   return `SELECT min(last_day)::VARCHAR AS today, count(*)::DOUBLE AS workspaces FROM (
   SELECT max(day) AS last_day FROM marts.coverage_daily WHERE ${rowsSql('true', { period: everyDay, filters })} GROUP BY workspace_id)`

@@ -76,14 +76,17 @@ export function resolveRequest(request: MetricsRequest, today: string): Resolved
   return { period: resolved, grain, filters, ...(split && { split }), top, compare }
 }
 
+/** Returns the dimensions that a request filters or splits by. */
+export const dimensionsUsed = ({ filters, split }: Pick<ResolvedRequest, 'filters' | 'split'>): DimensionName[] =>
+  [...Object.keys(filters), split ?? []].flat().filter(isDimension)
+
 /**
  * Checks that the metric can answer the request. `hasHours`: its mart has the column `local_hour`.
  * @throws METRIC_INVALID
  */
 export function expectAnswerable(metric: Metric, request: ResolvedRequest, hasHours: boolean): void {
   const { grain, split, filters } = request
-  const used = [...Object.keys(filters), split ?? []].flat().filter(isDimension)
-  const lacking = used.find(name => !metric.dimensions.includes(name))
+  const lacking = dimensionsUsed(request).find(name => !metric.dimensions.includes(name))
   if (lacking)
     throw refused(
       `${metric.name} has no dimension ${lacking}.`,

@@ -54,6 +54,9 @@ function filterSql(name: DimensionName, values: readonly (string | null)[]): str
   return `(${conditions.join(' OR ')})`
 }
 
+/** Returns the condition for rows of the period before. */
+export const isBeforeSql = ({ period, before }: Rows): string => (before ? `day < DATE '${period.from}'` : 'false')
+
 /** Returns the condition for the rows of the mart that a request concerns. */
 export function rowsSql(where: string, { period, before, filters }: Rows): string {
   const days = [period, before ?? []].flat().map(dayRange).join(' OR ')
@@ -75,7 +78,6 @@ export function metricSql(metric: Metric, rows: Rows, grouping: Grouping): strin
     ? [of.isOfWorkspace ? 'workspace_id' : 'NULL::VARCHAR', of.key, of.label ?? 'NULL::VARCHAR']
     : ['NULL::VARCHAR', 'NULL::VARCHAR', 'NULL::VARCHAR']
   const names = ['_workspace', '_value', '_label']
-  const before = rows.before ? `day < DATE '${rows.period.from}'` : 'false'
   const where = metric.isLevel ? `(${metric.where}) AND ${lastDaysSql(rows, grouping)}` : metric.where
   const ranked = `
 ranked AS (
@@ -97,7 +99,7 @@ shown AS (
     split && grain !== 'none' && '(_before, _bucket, _other, _workspace, _value)',
   ].filter(Boolean)
   return `WITH found AS (
-  SELECT *, ${before} AS _before, ${bucketSql(grain)} AS _bucket, ${values.map((sql, at) => `${sql} AS ${names[at]}`).join(', ')}
+  SELECT *, ${isBeforeSql(rows)} AS _before, ${bucketSql(grain)} AS _bucket, ${values.map((sql, at) => `${sql} AS ${names[at]}`).join(', ')}
   FROM marts.${metric.mart}
   WHERE ${rowsSql(where, rows)}
 )${split ? `,${ranked}` : ''}

@@ -12,8 +12,8 @@ import {
   type PublishedMarts,
 } from '../metrics/answer-metrics.ts'
 import type { Metric } from '../metrics/declaration.ts'
-import { columnsOf, DIMENSIONS, type DimensionName, isDimension } from '../metrics/dimensions.ts'
-import { type MetricsRequest, metricNamed, metricsRequest } from '../metrics/request.ts'
+import { columnsOf, DIMENSIONS, type DimensionName } from '../metrics/dimensions.ts'
+import { dimensionsUsed, type MetricsRequest, metricNamed, metricsRequest } from '../metrics/request.ts'
 import type { Scope } from './access/tokens.ts'
 import { type ColumnClasses, isPlain } from './column-classes.ts'
 import type { DeclaredQuery, SnapshotReaders, SnapshotState } from './readers/snapshot-readers.ts'
@@ -97,11 +97,10 @@ export class DeclaredMetrics {
     return columnsOf([dimension]).every(column => isPlain(classes?.get(column) ?? 'content'))
   }
 
-  private expectShown({ metrics, split, filters }: MetricsRequest, scopes: ReadonlySet<Scope>): void {
-    for (const name of metrics) {
+  private expectShown(request: MetricsRequest, scopes: ReadonlySet<Scope>): void {
+    for (const name of request.metrics) {
       const metric = metricNamed(this.metrics, name)
-      const used = [...Object.keys(filters), ...(split ? [split] : [])].filter(isDimension)
-      const hidden = used.find(
+      const hidden = dimensionsUsed(request).find(
         dimension => metric.dimensions.includes(dimension) && !this.isShown(metric, dimension, scopes),
       )
       if (hidden !== undefined)

@@ -1,4 +1,4 @@
-// The process that publishes the snapshot of `serve` while nobody holds the warehouse. It gives way to whoever asks for the warehouse.
+// The process that publishes the snapshot of `serve` while nobody holds the warehouse. It gives way to a command that asks for the warehouse.
 import type { Config } from '../../config.ts'
 import { EXIT_CODES, isCode } from '../../core/errors.ts'
 import { publish } from '../../publish/publish.ts'

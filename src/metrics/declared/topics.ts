@@ -25,7 +25,7 @@ export const TOPICS = metricsOf('Topics', [
     numerator: 'sum(resolved)',
     denominator: 'sum(conversations)',
     definition: 'Share of conversations with a tag that are resolved now.',
-    misleads: 'Tags are often set by whoever resolves a conversation.',
+    misleads: 'Tags are often set by the person who resolves a conversation.',
   },
   {
     ...tags,
