@@ -40,47 +40,46 @@ export interface Metric {
   behind: string | null
 }
 
-/** Fields that most metrics leave at their defaults. */
-type Optional =
-  | 'where'
-  | 'denominator'
-  | 'minimum'
-  | 'needsCoverage'
-  | 'unitBy'
-  | 'isLevel'
-  | 'isAdditive'
-  | 'better'
-  | 'behind'
-  | 'n'
+/** What most metrics leave as it is. */
+const DEFAULTS = {
+  where: 'is_counted',
+  denominator: null,
+  needsCoverage: true,
+  unitBy: null,
+  isLevel: false,
+  isAdditive: true,
+  better: null,
+  behind: null,
+} satisfies Partial<Metric>
 
-export type MetricFields = Omit<Metric, Optional | 'subject'> & Partial<Pick<Metric, Optional>>
+type Optional = keyof typeof DEFAULTS | 'minimum' | 'n'
+
+export type MetricFields = Omit<Metric, Optional> & Partial<Pick<Metric, Optional>>
 
 /** Minimum number of observations of a share, an average or a quantile. */
 export const MINIMUM_OBSERVATIONS = 10
 
-/** Returns metrics of one subject with the defaults filled in. */
-export const metricsOf = (subject: string, all: readonly MetricFields[]): Metric[] =>
-  all.map(metric => {
-    const isCount = metric.denominator === undefined && metric.n === undefined
-    return {
-      where: 'is_counted',
-      denominator: null,
-      n: metric.denominator ?? 'count(*)',
-      minimum: isCount ? 0 : MINIMUM_OBSERVATIONS,
-      needsCoverage: true,
-      unitBy: null,
-      isLevel: false,
-      isAdditive: true,
-      better: null,
-      behind: null,
-      ...metric,
-      subject,
-    }
-  })
+/** Returns a metric with the defaults filled in. */
+export function metricOf(fields: MetricFields): Metric {
+  const isCount = fields.denominator === undefined && fields.n === undefined
+  const minimum = isCount ? 0 : MINIMUM_OBSERVATIONS
+  return { ...DEFAULTS, n: fields.denominator ?? 'count(*)', minimum, ...fields }
+}
+
+/** Returns metrics of one subject, by name. `shared`: fields of those that do not give others. */
+export const metricsOf = <S extends Omit<Partial<MetricFields>, 'name' | 'subject'>>(
+  subject: string,
+  shared: S,
+  all: Readonly<Record<string, Omit<MetricFields, 'name' | 'subject' | keyof S> & Partial<MetricFields>>>,
+): Metric[] =>
+  Object.entries(all).map(([name, fields]) => metricOf({ ...shared, ...fields, name, subject } as MetricFields))
+
+type Better = Pick<Metric, 'better'>
 
 /** Returns the fields of the share of rows that meet a condition. `of`: the rows that can meet it. */
-export const share = (condition: string, of = 'true') => ({
+export const share = (condition: string, { of = 'true', better = null }: Partial<{ of: string } & Better> = {}) => ({
   unit: 'share' as const,
+  better,
   numerator: `count(*) FILTER ((${condition}) AND (${of}))`,
   denominator: `count(*) FILTER (${of})`,
   behind: `(${condition}) AND (${of})`,
@@ -93,19 +92,26 @@ export const countOf = (condition = 'true') => ({
   behind: condition,
 })
 
-/** Returns the fields of a quantile of the known values. */
-export const quantile = (value: string, q: number) => ({
-  numerator: `quantile_cont(${value}, ${q})`,
-  n: `count(${value})`,
+/** Returns the fields of a sum of counts. */
+export const sumOf = (column: string) => ({ unit: 'count' as const, numerator: `coalesce(sum(${column}), 0)` })
+
+/** Returns the fields of a quantile of the known durations, by default the median. */
+export const duration = (seconds: string, { q = 0.5, better = 'lower' }: Partial<{ q: number } & Better> = {}) => ({
+  unit: 'seconds' as const,
+  better,
+  numerator: `quantile_cont(${seconds}, ${q})`,
+  n: `count(${seconds})`,
   isAdditive: false,
-  behind: `${value} IS NOT NULL`,
+  behind: `${seconds} IS NOT NULL`,
 })
 
-/** Returns the fields of an average of the known values, as a quotient of sums. */
-export const average = (value: string) => ({
-  numerator: `fsum(${value})`,
-  denominator: `count(${value})`,
-  behind: `${value} IS NOT NULL`,
+/** Returns the fields of an average of the known scores, as a quotient of sums. */
+export const averageScore = (score: string) => ({
+  unit: 'score' as const,
+  better: 'higher' as const,
+  numerator: `fsum(${score})`,
+  denominator: `count(${score})`,
+  behind: `${score} IS NOT NULL`,
 })
 
 const NAME = /^[a-z][a-z0-9_]{0,62}$/

@@ -15,7 +15,7 @@ import { z } from 'zod'
 import { diskErrorText } from '../core/disk.ts'
 import type { Check } from '../warehouse/checks/declaration.ts'
 import { METRICS } from './all-metrics.ts'
-import { type Metric, type MetricFields, metricProblem, metricsOf } from './declaration.ts'
+import { type Metric, type MetricFields, metricOf, metricProblem } from './declaration.ts'
 import { columnsOf, DIMENSIONS, type DimensionName, EVERYWHERE } from './dimensions.ts'
 
 const expression = z.string().min(1).max(10_000)
@@ -61,13 +61,10 @@ function declaredIn(name: string, text: string, taken: ReadonlySet<string>): Own
     const { path, message } = result.error.issues[0]!
     return { name, metric: null, problem: [path.join('.'), message].filter(part => part !== '').join(': ') }
   }
-  const { subject, dimensions, ...fields } = Object.fromEntries(
-    Object.entries(result.data).filter(([, value]) => value !== undefined),
-  ) as typeof result.data
-  const own = { name, ...fields, dimensions: [...new Set([...EVERYWHERE, ...dimensions])] } as MetricFields
-  const [metric] = metricsOf(subject, [own])
-  const problem = metricProblem(metric!, taken)
-  return problem === null ? { name, metric: metric! } : { name, metric: null, problem }
+  const dimensions = [...new Set([...EVERYWHERE, ...result.data.dimensions])]
+  const metric = metricOf({ ...result.data, name, dimensions } as MetricFields)
+  const problem = metricProblem(metric, taken)
+  return problem === null ? { name, metric } : { name, metric: null, problem }
 }
 
 /** Returns the metrics of a folder. A file or folder that cannot be read becomes one that says so. */

@@ -3,7 +3,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { answerOf } from '../../src/metrics/answer.ts'
-import { average, countOf, type MetricFields, metricsOf, quantile, share } from '../../src/metrics/declaration.ts'
+import { averageScore, countOf, duration, metricsOf, share } from '../../src/metrics/declaration.ts'
 import { addDays, bucketsOf, GRAINS, type Grain, periodBefore } from '../../src/metrics/periods.ts'
 import { type MetricRow, metricSql } from '../../src/metrics/statement.ts'
 import { rounds } from '../tier.ts'
@@ -32,19 +32,16 @@ const fact = fc.record<Fact>({
   resolved: fc.boolean(),
 })
 
-const base = {
-  mart: 'facts',
-  title: '',
-  definition: '',
-  misleads: '',
-  dimensions: ['workspace', 'agent', 'channel'] as const,
-}
-const [COUNT, RESOLVED, SCORE, MEDIAN] = metricsOf('Test', [
-  { ...base, name: 'count', ...countOf() },
-  { ...base, name: 'resolved', ...share('resolved'), minimum: 2 },
-  { ...base, name: 'score', unit: 'score', ...average('score'), minimum: 1 },
-  { ...base, name: 'median', unit: 'score', ...quantile('score', 0.5), minimum: 1 },
-] satisfies MetricFields[])
+const [COUNT, RESOLVED, SCORE, MEDIAN] = metricsOf(
+  'Test',
+  { mart: 'facts', title: '', definition: '', misleads: '', dimensions: ['workspace', 'agent', 'channel'] },
+  {
+    count: countOf(),
+    resolved: { ...share('resolved'), minimum: 2 },
+    score: { ...averageScore('score'), minimum: 1 },
+    median: { ...duration('score'), minimum: 1 },
+  },
+)
 
 /** The same by hand, over the rows of one cell. */
 const BY_HAND: Record<string, (rows: Fact[]) => { value: number | null; n: number }> = {

@@ -1,116 +1,73 @@
-import { countOf, metricsOf, quantile, share } from '../declaration.ts'
-import { CONVERSATION } from './volume.ts'
+import { countOf, duration, metricsOf, share } from '../declaration.ts'
+import { CONVERSATIONS } from './volume.ts'
 
-export const AUTOMATION = metricsOf('Automation and resolution', [
-  {
-    name: 'involvement_rate',
+export const AUTOMATION = metricsOf('Automation and resolution', CONVERSATIONS, {
+  involvement_rate: {
     title: 'Involvement rate',
-    mart: 'fct_conversations',
-    better: 'higher',
-    ...share('agent_took_part'),
-    dimensions: CONVERSATION,
+    ...share('agent_took_part', { better: 'higher' }),
     definition: 'Share of conversations in which the agent answered at all.',
     misleads: 'Where no transcript exists, used tokens stand for an answer.',
   },
-  {
-    name: 'automation_rate',
+  automation_rate: {
     title: 'Automation rate',
-    mart: 'fct_conversations',
-    better: 'higher',
-    ...share(`outcome = 'resolved_by_agent'`),
-    dimensions: CONVERSATION,
+    ...share(`outcome = 'resolved_by_agent'`, { better: 'higher' }),
     definition:
       'Share of conversations that the agent took part in and that ended resolved without a person: involvement rate × agent’s resolution rate.',
     misleads:
       'It rises when people close conversations without answering, and recent conversations may still be resolved.',
   },
-  {
-    name: 'agent_resolution_rate',
+  agent_resolution_rate: {
     title: 'Resolution rate of the agent',
-    mart: 'fct_conversations',
-    better: 'higher',
-    ...share(`outcome = 'resolved_by_agent'`, 'agent_took_part'),
-    dimensions: CONVERSATION,
+    ...share(`outcome = 'resolved_by_agent'`, { of: 'agent_took_part', better: 'higher' }),
     definition: 'Share of the conversations in which the agent took part that ended resolved without a person.',
     misleads: 'It says nothing about the conversations that never reach the agent.',
   },
-  {
-    name: 'takeover_rate',
+  takeover_rate: {
     title: 'Takeover rate',
-    mart: 'fct_conversations',
-    better: 'lower',
-    ...share('person_took_part'),
-    dimensions: CONVERSATION,
+    ...share('person_took_part', { better: 'lower' }),
     definition: 'Share of conversations in which a person took over: accepted a handoff, was assigned, or wrote.',
     misleads: 'An assignment counts although the person may never have written.',
   },
-  {
-    name: 'resolution_rate',
+  resolution_rate: {
     title: 'Resolution rate',
-    mart: 'fct_conversations',
-    better: 'higher',
-    ...share('was_resolved'),
-    dimensions: CONVERSATION,
+    ...share('was_resolved', { better: 'higher' }),
     definition: 'Share of conversations that have ever been resolved, by whomever.',
     misleads: 'Conversations of the last days have had less time to be resolved.',
   },
-  {
-    name: 'resolved_by_person_rate',
+  resolved_by_person_rate: {
     title: 'Resolved by a person',
-    mart: 'fct_conversations',
     ...share(`outcome = 'resolved_by_person'`),
-    dimensions: CONVERSATION,
     definition: 'Share of conversations that ended resolved after a person took over.',
     misleads: 'The agent may have done most of the work before.',
   },
-  {
-    name: 'reopening_rate',
+  reopening_rate: {
     title: 'Reopening rate',
-    mart: 'fct_conversations',
-    better: 'lower',
-    ...share('was_reopened', 'was_resolved'),
-    dimensions: CONVERSATION,
+    ...share('was_reopened', { of: 'was_resolved', better: 'lower' }),
     definition: 'Share of the conversations that were ever resolved that were reopened afterwards.',
     misleads: 'Conversations resolved lately have had less time to be reopened.',
   },
-  {
-    name: 'abandonment_rate',
+  abandonment_rate: {
     title: 'Abandoned while waiting for a person',
-    mart: 'fct_conversations',
-    better: 'lower',
-    ...share(`outcome = 'abandoned'`),
-    dimensions: CONVERSATION,
+    ...share(`outcome = 'abandoned'`, { better: 'lower' }),
     definition: 'Share of conversations that ended while a requested person had not accepted.',
     misleads: 'A contact who was helped elsewhere looks like one who gave up.',
   },
-  {
-    name: 'unresolved_rate',
+  unresolved_rate: {
     title: 'Ended unresolved',
-    mart: 'fct_conversations',
-    better: 'lower',
-    ...share(`outcome = 'ended_unresolved'`),
-    dimensions: CONVERSATION,
+    ...share(`outcome = 'ended_unresolved'`, { better: 'lower' }),
     definition: 'Share of conversations that ended without a resolution, and not while waiting for a person.',
     misleads: 'Workspaces that never mark conversations as resolved show nearly all of them here.',
   },
-  {
-    name: 'open_conversations',
+  open_conversations: {
     title: 'Open conversations',
-    mart: 'fct_conversations',
     ...countOf(`outcome = 'open'`),
-    dimensions: CONVERSATION,
     definition: 'Conversations that began in the period and have not ended yet.',
     misleads: 'The vendor may leave conversations open that nobody will continue.',
   },
-  {
-    name: 'time_to_resolution_median',
+  time_to_resolution_median: {
     title: 'Time to resolution (median)',
-    mart: 'fct_conversations',
-    unit: 'seconds',
-    better: 'lower',
-    ...quantile('seconds_to_first_resolution', 0.5),
-    dimensions: CONVERSATION,
+    ...duration('seconds_to_first_resolution'),
     definition: 'Median time from the start to the first known resolution.',
     misleads: 'It leaves out the conversations that are not resolved, which are often the slow ones.',
   },
-])
+})

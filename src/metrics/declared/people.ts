@@ -1,49 +1,33 @@
-import { metricsOf } from '../declaration.ts'
-import type { DimensionName } from '../dimensions.ts'
+import { metricsOf, sumOf } from '../declaration.ts'
 
-const PERSON = ['workspace', 'agent', 'person'] as const satisfies readonly DimensionName[]
+const PERSON = { mart: 'people_daily', where: 'true', dimensions: ['workspace', 'agent', 'person'] } as const
 
-const sumOf = (column: string) => ({
-  unit: 'count' as const,
-  mart: 'people_daily',
-  where: 'true',
-  dimensions: PERSON,
-  numerator: `coalesce(sum(${column}), 0)`,
-})
-
-export const PEOPLE = metricsOf('People', [
-  {
-    name: 'person_handoffs_accepted',
+export const PEOPLE = metricsOf('People', PERSON, {
+  person_handoffs_accepted: {
     title: 'Handoffs accepted by people',
     ...sumOf('handoffs_accepted'),
     definition: 'Handoffs requested in the period that a person accepted.',
     misleads: 'Accepting is not answering.',
   },
-  {
-    name: 'person_assigned',
+  person_assigned: {
     title: 'Conversations assigned to people',
     ...sumOf('assigned'),
     definition: 'Conversations that began in the period and are assigned to a person now.',
     misleads: 'A conversation that was passed on counts for its last assignee only.',
   },
-  {
-    name: 'person_resolutions',
+  person_resolutions: {
     title: 'Resolutions by people',
     ...sumOf('resolutions'),
     definition: 'Conversations that a person resolved last, by the day of the resolution.',
     misleads: 'An automatic rule may resolve in the name of a person.',
   },
-  {
-    name: 'person_handoff_wait_average',
+  person_handoff_wait_average: {
     title: 'Wait for people (average)',
-    mart: 'people_daily',
-    where: 'true',
     unit: 'seconds',
     better: 'lower',
     numerator: 'fsum(handoff_wait_seconds_sum)',
     denominator: 'sum(handoff_waits)',
-    dimensions: PERSON,
     definition: 'Average time from the request to the acceptance of the handoffs that a person accepted.',
     misleads: 'One night of waiting moves an average: see the median of waits for a person.',
   },
-])
+})

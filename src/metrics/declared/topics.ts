@@ -1,24 +1,16 @@
-import { metricsOf } from '../declaration.ts'
-import type { DimensionName } from '../dimensions.ts'
+import { metricsOf, sumOf } from '../declaration.ts'
 
-const TAG = ['workspace', 'agent', 'channel', 'tag'] as const satisfies readonly DimensionName[]
+const TAG = { mart: 'tags_daily', where: 'true', dimensions: ['workspace', 'agent', 'channel', 'tag'] } as const
 
-const tags = { mart: 'tags_daily', where: 'true', dimensions: TAG }
-
-export const TOPICS = metricsOf('Topics', [
-  {
-    ...tags,
-    name: 'tagged_conversations',
+export const TOPICS = metricsOf('Topics', TAG, {
+  tagged_conversations: {
     title: 'Conversations by tag',
-    unit: 'count',
-    numerator: 'coalesce(sum(conversations), 0)',
+    ...sumOf('conversations'),
     definition: 'Conversations that began in the period and have a tag, each once for every tag.',
     misleads:
       'Without a split by tag it counts a conversation several times. Beyond the 100 most frequent tags of an agent, channel and day, tags have no name.',
   },
-  {
-    ...tags,
-    name: 'tag_resolved_rate',
+  tag_resolved_rate: {
     title: 'Resolved now, by tag',
     unit: 'share',
     better: 'higher',
@@ -27,9 +19,7 @@ export const TOPICS = metricsOf('Topics', [
     definition: 'Share of conversations with a tag that are resolved now.',
     misleads: 'Tags are often set by the person who resolves a conversation.',
   },
-  {
-    ...tags,
-    name: 'tag_csat_score',
+  tag_csat_score: {
     title: 'Satisfaction by tag',
     unit: 'score',
     better: 'higher',
@@ -38,4 +28,4 @@ export const TOPICS = metricsOf('Topics', [
     definition: 'Average satisfaction score of conversations with a tag.',
     misleads: 'The vendor does not state the scale, and few contacts answer.',
   },
-])
+})
