@@ -4,7 +4,7 @@ import { answerOf, type MetricAnswer } from './answer.ts'
 import { type CoverageRow, coverageOf, coverageSql, type Extent, extentSql } from './coverage.ts'
 import type { Metric } from './declaration.ts'
 import { columnsOf, type DimensionName } from './dimensions.ts'
-import { type Explained, explainChange } from './explain.ts'
+import { type Explained, explainChange, type Parts } from './explain.ts'
 import { type Period, periodBefore } from './periods.ts'
 import {
   dimensionsUsed,
@@ -16,19 +16,11 @@ import {
 } from './request.ts'
 import { conversationsSql, type MetricRow, metricSql, type Rows } from './statement.ts'
 
-/** Reads the snapshot. Counts are numbers, and NULL is null. */
-export interface SnapshotPort {
-  rows<R>(sql: string): Promise<R[]>
-}
-
-/** What a metric's mart has in the snapshot: a target may leave marts and columns out. */
-export interface PublishedMarts {
-  has(mart: string, column: string): boolean
-}
-
 export interface MetricsContext {
-  snapshot: SnapshotPort
-  marts: PublishedMarts
+  /** Reads the snapshot. Counts are numbers, and NULL is null. */
+  rows<R>(sql: string): Promise<R[]>
+  /** The columns in the snapshot, as `mart.column`: a target may leave marts and columns out. */
+  columns: ReadonlySet<string>
   metrics: readonly Metric[]
 }
 
@@ -37,29 +29,11 @@ export interface MetricAnswered extends MetricAnswer {
   sql: string
 }
 
-type Raw<R> = { [K in keyof R as K extends string ? SnakeCase<K> : never]: R[K] }
-type SnakeCase<S extends string> = S extends `${infer H}${infer T}`
-  ? T extends Uncapitalize<T>
-    ? `${Lowercase<H>}${SnakeCase<T>}`
-    : `${Lowercase<H>}_${SnakeCase<T>}`
-  : S
-
-const metricRow = (raw: Raw<MetricRow>): MetricRow => {
-  const { is_before: isBefore, is_split: isSplit, is_other: isOther, ...rest } = raw
-  return { ...rest, isBefore, isSplit, isOther }
-}
-
-const coverageRow = ({ is_before: isBefore, ...rest }: Raw<CoverageRow>): CoverageRow => ({ ...rest, isBefore })
-
-const rowsOf = ({ period, filters }: ResolvedRequest, before: Period | null): Rows => ({
-  period,
-  ...(before && { before }),
-  filters,
-})
-
 /** Refuses a metric whose mart or columns the snapshot does not have. @throws METRIC_INVALID */
-function expectPublished(metric: Metric, request: ResolvedRequest, marts: PublishedMarts): void {
-  const lacking = ['day', ...columnsOf(dimensionsUsed(request))].find(column => !marts.has(metric.mart, column))
+function expectPublished(metric: Metric, request: ResolvedRequest, columns: ReadonlySet<string>): void {
+  const lacking = ['day', ...columnsOf(dimensionsUsed(request))].find(
+    column => !columns.has(`${metric.mart}.${column}`),
+  )
   if (lacking === undefined) return
   throw new ConvohouseError('METRIC_INVALID', {
     what: `The snapshot has no column marts.${metric.mart}.${lacking}, which ${metric.name} needs.`,
@@ -67,51 +41,49 @@ function expectPublished(metric: Metric, request: ResolvedRequest, marts: Publis
   })
 }
 
-const extentOf = async (snapshot: SnapshotPort, rows: Pick<Rows, 'filters'>): Promise<Extent> => {
-  const [row] = await snapshot.rows<Extent>(extentSql(rows))
-  return row ?? { today: null, workspaces: 0 }
-}
-
 /** Day of an empty warehouse: every period lies after it. */
 const NO_DAY = '1970-01-01'
 
 /** Returns the request's days and metrics, which the snapshot can answer. @throws METRIC_UNKNOWN, METRIC_INVALID */
-async function prepare({ snapshot, marts, metrics }: MetricsContext, given: MetricsRequest) {
-  const extent = await extentOf(snapshot, given)
-  const today = extent.today ?? NO_DAY
+async function prepare({ rows, columns, metrics }: MetricsContext, given: MetricsRequest) {
+  const [extent] = await rows<Extent>(extentSql(given))
+  const today = extent!.today ?? NO_DAY
   const request = resolveRequest(given, today)
   const asked = given.metrics.map(name => metricNamed(metrics, name))
   for (const metric of asked) {
-    expectPublished(metric, request, marts)
-    expectAnswerable(metric, request, marts.has(metric.mart, 'local_hour'))
+    expectPublished(metric, request, columns)
+    expectAnswerable(metric, request, columns.has(`${metric.mart}.local_hour`))
   }
-  return { extent, today, request, asked }
+  const { period, compare, filters } = request
+  const concerned: Rows = { period, before: compare ? periodBefore(period) : null, filters }
+  return { extent: extent!, today, request, asked, concerned }
+}
+
+/** Returns the answers with the rows that they were made from. */
+async function readMetrics(context: MetricsContext, given: MetricsRequest) {
+  const { extent, today, request, asked, concerned } = await prepare(context, given)
+  const { grain, split, top } = request
+  const byAgent = split === 'agent'
+  const [coverage, ...found] = await Promise.all([
+    context.rows<CoverageRow>(coverageSql(concerned, { grain, byAgent, today })),
+    ...asked.map(async metric => {
+      const sql = metricSql(metric, concerned, { grain, split, top, today })
+      return { metric, sql, rows: await context.rows<MetricRow>(sql) }
+    }),
+  ])
+  const isCovered = coverageOf(coverage, { ...concerned, extent, byAgent })
+  return found.map(({ metric, sql, rows }) => {
+    const answer = answerOf({ metric, grain, ...concerned, rows, today, isCovered })
+    return { metric, rows, answer: { ...answer, sql } }
+  })
 }
 
 /**
  * Answers a request: for each metric its values by bucket and split, with observations, coverage and comparison.
  * @throws METRIC_UNKNOWN, METRIC_INVALID
  */
-export async function answerMetrics(context: MetricsContext, given: MetricsRequest): Promise<MetricAnswered[]> {
-  const { snapshot } = context
-  const { extent, today, request, asked } = await prepare(context, given)
-  const { period, grain, split, top } = request
-  const before = request.compare ? periodBefore(period) : null
-  const rows = rowsOf(request, before)
-  const byAgent = split === 'agent'
-  const [covered, ...answers] = await Promise.all([
-    snapshot.rows<Raw<CoverageRow>>(coverageSql(rows, { grain, byAgent, today })),
-    ...asked.map(async metric => {
-      const sql = metricSql(metric, rows, { grain, top, today, ...(split && { split }) })
-      return { metric, sql, found: (await snapshot.rows<Raw<MetricRow>>(sql)).map(metricRow) }
-    }),
-  ])
-  const isCovered = coverageOf(covered.map(coverageRow), { period, before, extent, byAgent })
-  return answers.map(({ metric, sql, found }) => ({
-    ...answerOf({ metric, grain, period, before, rows: found, today, isCovered }),
-    sql,
-  }))
-}
+export const answerMetrics = async (context: MetricsContext, given: MetricsRequest): Promise<MetricAnswered[]> =>
+  (await readMetrics(context, given)).map(({ answer }) => answer)
 
 export interface ConversationKey {
   workspace_id: string
@@ -122,15 +94,18 @@ export interface ConversationKey {
 
 /** Returns the keys of the conversations behind a value, newest first. @throws METRIC_UNKNOWN, METRIC_INVALID */
 export async function conversationsBehind(context: MetricsContext, given: MetricsRequest): Promise<ConversationKey[]> {
-  const { request, asked } = await prepare(context, { ...given, metrics: given.metrics.slice(0, 1) })
+  const { request, asked, concerned } = await prepare(context, {
+    ...given,
+    metrics: given.metrics.slice(0, 1),
+    compare: false,
+  })
   const metric = asked[0]!
   if (metric.behind === null)
     throw new ConvohouseError('METRIC_INVALID', {
       what: `${metric.name} is computed from daily figures, which do not name conversations.`,
       hint: 'Ask for a metric of conversations with the same filters.',
     })
-  const { bucket, limit } = given
-  return context.snapshot.rows(conversationsSql(metric, rowsOf(request, null), { grain: request.grain, bucket, limit }))
+  return context.rows(conversationsSql(metric, concerned, request))
 }
 
 export interface Explanation
@@ -150,8 +125,7 @@ const EXPLAINED_VALUES = 200
  * covered or not over, or has too few observations. @throws METRIC_UNKNOWN, METRIC_INVALID
  */
 export async function explainMetric(context: MetricsContext, given: MetricsRequest): Promise<Explanation | null> {
-  const { metrics, snapshot } = context
-  const metric = metricNamed(metrics, given.metrics[0]!)
+  const metric = metricNamed(context.metrics, given.metrics[0]!)
   const { split } = given
   if (!split || !metric.isAdditive || metric.isLevel)
     throw new ConvohouseError('METRIC_INVALID', {
@@ -160,40 +134,23 @@ export async function explainMetric(context: MetricsContext, given: MetricsReque
         : 'An explanation needs the dimension whose values explain the change.',
       hint: split ? 'Ask for a count, a sum, a share or an average.' : 'Give `split`.',
     })
-  const [answer] = await answerMetrics(context, {
-    ...given,
-    metrics: [metric.name],
-    grain: 'none',
-    compare: true,
-    top: EXPLAINED_VALUES,
-  })
-  const total = answer!.series.at(-1)!.total
-  if (!total?.comparedWith || total.value === null || total.comparedWith.value === null) return null
-  const byKey = new Map<
-    string,
-    { key: Explanation['contributions'][number]['key']; before: MetricRow | null; after: MetricRow | null }
-  >()
-  for (const row of (await snapshot.rows<Raw<MetricRow>>(answer!.sql)).map(metricRow)) {
-    if (!row.isSplit) continue
-    const id = JSON.stringify([row.isOther, row.workspace, row.value])
-    const one = byKey.get(id) ?? {
-      key: { workspace: row.workspace, value: row.value, label: row.isOther ? 'other' : row.label },
-      before: null,
-      after: null,
-    }
-    byKey.set(id, { ...one, [row.isBefore ? 'before' : 'after']: row })
-  }
+  const wanted = { metrics: [metric.name], grain: 'none' as const, compare: true, top: EXPLAINED_VALUES }
+  const [read] = await readMetrics(context, { ...given, ...wanted })
+  const { answer, rows } = read!
+  const total = answer.series.at(-1)!.total
+  if (total?.value == null || total.comparedWith?.value == null) return null
   const isQuotient = metric.denominator !== null
-  const parts = (row: MetricRow | null) => ({
-    numerator: row?.numerator ?? 0,
-    denominator: isQuotient ? (row?.denominator ?? 0) : 1,
-  })
-  const values = [...byKey.values()].map(({ key, before, after }) => ({
-    key,
-    before: parts(before),
-    after: parts(after),
-  }))
-  const explained = explainChange(values, isQuotient)
-  const { period, periodBefore: earlier, sql } = answer!
-  return explained && { metric: metric.name, period, periodBefore: earlier!, split, sql, ...explained }
+  const none: Parts = { numerator: 0, denominator: isQuotient ? 0 : 1 }
+  const values = new Map<string, { key: Explanation['contributions'][number]['key']; before: Parts; after: Parts }>()
+  for (const { isSplit, isOther, isBefore, workspace, value, label, numerator, denominator } of rows) {
+    if (!isSplit) continue
+    const id = JSON.stringify([isOther, workspace, value])
+    const key = { workspace, value, label: isOther ? 'other' : label }
+    const one = values.get(id) ?? { key, before: none, after: none }
+    const parts = { numerator: numerator ?? 0, denominator: denominator ?? none.denominator }
+    values.set(id, { ...one, [isBefore ? 'before' : 'after']: parts })
+  }
+  const explained = explainChange([...values.values()], isQuotient)
+  const { period, periodBefore: before, sql } = answer
+  return explained && { metric: metric.name, period, periodBefore: before!, split, sql, ...explained }
 }

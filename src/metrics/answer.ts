@@ -58,16 +58,13 @@ export interface AnswerInput {
   isCovered: CoverageOf
 }
 
-function measured(
-  { denominator: isQuotient, minimum }: Metric,
-  row: MetricRow | undefined,
-): Pick<Compared, 'value' | 'n'> {
-  // A count without rows is 0; a quotient, average or quantile of none is unknown.
-  if (!row) return { value: minimum === 0 ? 0 : null, n: 0 }
+/** A count without rows is 0; a quotient, average or quantile of none is unknown. */
+function valueIn({ denominator: divisor, minimum }: Metric, row: MetricRow | undefined): number | null {
+  if (!row) return minimum === 0 ? 0 : null
   const { numerator, denominator, n } = row
-  if (n < minimum || numerator === null) return { value: null, n }
-  if (isQuotient === null) return { value: numerator, n }
-  return { value: denominator ? numerator / denominator : null, n }
+  if (n < minimum || numerator === null) return null
+  if (divisor === null) return numerator
+  return denominator ? numerator / denominator : null
 }
 
 const splitKey = ({ workspaceId, value, isOther }: SplitValue): string => JSON.stringify([workspaceId, value, isOther])
@@ -99,8 +96,9 @@ export function answerOf({ metric, grain, period, before, rows, today, isCovered
   const buckets = bucketsOf(period, grain)
   const bucketsBefore = before ? bucketsOf(before, grain) : []
   const side = (isBefore: boolean, bucket: string | null, days: Bucket, split: SplitValue | null): Compared => {
+    const row = found.get(rowKey(isBefore, bucket, split))
     const covered = !metric.needsCoverage || isCovered(days, split)
-    return { ...measured(metric, found.get(rowKey(isBefore, bucket, split))), isCovered: covered }
+    return { value: valueIn(metric, row), n: row?.n ?? 0, isCovered: covered }
   }
   const cell = (days: Bucket, key: string | null, other: Bucket | null, split: SplitValue | null): Cell => {
     const own = side(false, key, days, split)
@@ -109,15 +107,11 @@ export function answerOf({ metric, grain, period, before, rows, today, isCovered
       other && !isUnfinished && own.isCovered ? side(true, key === null ? null : other.key, other, split) : null
     return { ...own, isUnfinished, comparedWith: compared?.isCovered ? compared : null }
   }
-  const whole = before && { key: '', ...before }
-  const isTotalled = !metric.isLevel || grain === 'none'
-  const series = [...splitsIn(rows), null].map(split => ({
-    split,
-    cells:
-      grain === 'none'
-        ? [cell({ key: '', ...period }, null, whole, split)]
-        : buckets.map((bucket, at) => cell(bucket, bucket.key, bucketsBefore[at] ?? null, split)),
-    total: isTotalled ? cell({ key: '', ...period }, null, whole, split) : null,
-  }))
+  const series = [...splitsIn(rows), null].map(split => {
+    const total = cell({ key: '', ...period }, null, before && { key: '', ...before }, split)
+    if (grain === 'none') return { split, cells: [total], total }
+    const cells = buckets.map((bucket, at) => cell(bucket, bucket.key, bucketsBefore[at] ?? null, split))
+    return { split, cells, total: metric.isLevel ? null : total }
+  })
   return { metric: metric.name, unit: metric.unit, period, periodBefore: before, buckets, series }
 }

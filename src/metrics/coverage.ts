@@ -39,7 +39,7 @@ export function coverageSql(
   SELECT _before, _bucket, workspace_id, ${byAgent ? 'agent_id' : 'NULL::VARCHAR AS agent_id'}, count(DISTINCT day) AS days, count(*) FILTER (NOT is_covered) AS uncovered
   FROM found GROUP BY GROUPING SETS ((_before, _bucket, workspace_id), (_before, workspace_id)${byAgent ? ', (_before, _bucket, workspace_id, agent_id), (_before, workspace_id, agent_id)' : ''})
 )
-SELECT _before AS is_before, _bucket AS bucket, CASE WHEN agent_id IS NOT NULL THEN workspace_id END AS workspace, agent_id AS agent,
+SELECT _before AS "isBefore", _bucket AS bucket, CASE WHEN agent_id IS NOT NULL THEN workspace_id END AS workspace, agent_id AS agent,
   min(days)::DOUBLE AS days, count(DISTINCT workspace_id)::DOUBLE AS workspaces, sum(uncovered)::DOUBLE AS uncovered
 FROM of_workspaces GROUP BY ALL`
 }
@@ -49,7 +49,7 @@ export function extentSql(rows: Pick<Rows, 'filters'>): string {
   const filters = agentFilters(rows)
   const everyDay = { from: '0001-01-01', to: '9999-12-31' }
   return `SELECT min(last_day)::VARCHAR AS today, count(*)::DOUBLE AS workspaces FROM (
-  SELECT max(day) AS last_day FROM marts.coverage_daily WHERE ${rowsSql('true', { period: everyDay, filters })} GROUP BY workspace_id)`
+  SELECT max(day) AS last_day FROM marts.coverage_daily WHERE ${rowsSql('true', { period: everyDay, before: null, filters })} GROUP BY workspace_id)`
 }
 
 export interface Extent {

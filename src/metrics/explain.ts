@@ -41,35 +41,26 @@ export function explainChange<K>(
   values: readonly { key: K; before: Parts; after: Parts }[],
   isQuotient: boolean,
 ): Explained<K> | null {
-  const bySize = (all: Contribution<K>[]) => all.sort((a, b) => Math.abs(b.rate + b.mix) - Math.abs(a.rate + a.mix))
   const total = (side: 'before' | 'after'): Parts => ({
     numerator: sum(values.map(value => value[side].numerator)),
     denominator: sum(values.map(value => value[side].denominator)),
   })
   const [before, after] = [total('before'), total('after')]
-  if (!isQuotient) {
-    const contributions = values.map(value => ({
-      ...value,
-      rate: value.after.numerator - value.before.numerator,
-      mix: 0,
-    }))
-    return { before: before.numerator, after: after.numerator, contributions: bySize(contributions) }
-  }
-  const [rateBefore, rateAfter] = [rateOf(before), rateOf(after)]
-  if (rateBefore === null || rateAfter === null) return null
-  const middle = (rateBefore + rateAfter) / 2
+  const [first, last] = [before, after].map(side => (isQuotient ? rateOf(side) : side.numerator))
+  if (first == null || last == null) return null
+  const middle = (first + last) / 2
   const contributions = values.map(value => {
-    const weights = [
-      value.before.denominator / before.denominator,
-      value.after.denominator / after.denominator,
-    ] as const
-    const first = rateOf(value.before) ?? rateOf(value.after) ?? middle
-    const last = rateOf(value.after) ?? first
+    if (!isQuotient) return { ...value, rate: value.after.numerator - value.before.numerator, mix: 0 }
+    const weightBefore = value.before.denominator / before.denominator
+    const weightAfter = value.after.denominator / after.denominator
+    const rateBefore = rateOf(value.before) ?? rateOf(value.after) ?? middle
+    const rateAfter = rateOf(value.after) ?? rateBefore
     return {
       ...value,
-      rate: ((weights[0] + weights[1]) / 2) * (last - first),
-      mix: (weights[1] - weights[0]) * ((first + last) / 2 - middle),
+      rate: ((weightBefore + weightAfter) / 2) * (rateAfter - rateBefore),
+      mix: (weightAfter - weightBefore) * ((rateBefore + rateAfter) / 2 - middle),
     }
   })
-  return { before: rateBefore, after: rateAfter, contributions: bySize(contributions) }
+  contributions.sort((a, b) => Math.abs(b.rate + b.mix) - Math.abs(a.rate + a.mix))
+  return { before: first, after: last, contributions }
 }

@@ -61,16 +61,12 @@ export function relativePeriod(name: string, today: string): Period {
   return { from: moved(end, unit, -Number(count)), to: addDays(end, -1) }
 }
 
-const isWhole = ({ from, to }: Period, unit: Unit): boolean =>
-  beginOf(from, unit) === from && beginOf(addDays(to, 1), unit) === addDays(to, 1)
-
-/** Returns the period of the same length before: the same number of months or weeks if it consists of whole ones, else of days. */
+/** Returns the period of the same length before: the same number of months if it consists of whole ones, else of days. */
 export function periodBefore(period: Period): Period {
-  const to = addDays(period.from, -1)
-  if (!isWhole(period, 'month')) return { from: addDays(period.from, -daysIn(period)), to }
-  const [year, month] = period.from.split('-').map(Number)
-  const [endYear, endMonth] = period.to.split('-').map(Number)
-  return { from: moved(period.from, 'month', -((endYear! - year!) * 12 + endMonth! - month! + 1)), to }
+  const [to, next] = [addDays(period.from, -1), addDays(period.to, 1)]
+  if (!period.from.endsWith('-01') || !next.endsWith('-01')) return { from: addDays(period.from, -daysIn(period)), to }
+  const months = bucketsOf(period, 'month').length
+  return { from: moved(period.from, 'month', -months), to }
 }
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour))
@@ -92,11 +88,8 @@ export function bucketsOf(period: Period, grain: Grain): Bucket[] {
       const buckets: Bucket[] = []
       for (let begin = beginOf(period.from, grain); begin <= period.to; begin = moved(begin, grain, 1)) {
         const end = addDays(moved(begin, grain, 1), -1)
-        buckets.push({
-          key: begin,
-          from: begin < period.from ? period.from : begin,
-          to: end > period.to ? period.to : end,
-        })
+        const from = begin < period.from ? period.from : begin
+        buckets.push({ key: begin, from, to: end > period.to ? period.to : end })
       }
       return buckets
     }

@@ -47,9 +47,7 @@ export const metricsRequest = z.strictObject({
 export type MetricsRequest = z.output<typeof metricsRequest>
 
 /** The request with its period as days. */
-export interface ResolvedRequest extends Omit<MetricsRequest, 'period' | 'metrics' | 'ask' | 'bucket' | 'limit'> {
-  period: Period
-}
+export type ResolvedRequest = Omit<MetricsRequest, 'period'> & { period: Period }
 
 const refused = (what: string, hint: string) => new ConvohouseError('METRIC_INVALID', { what, hint })
 
@@ -65,15 +63,14 @@ export function metricNamed(all: readonly Metric[], name: string): Metric {
 
 /** Returns the request with the period's days. `today`: the local day of the data's as-of. @throws METRIC_INVALID */
 export function resolveRequest(request: MetricsRequest, today: string): ResolvedRequest {
-  const { period: given, grain, filters, split, top, compare } = request
-  const resolved = typeof given === 'string' ? relativePeriod(given, today) : given
-  const buckets = mostBuckets(resolved, grain)
+  const resolved = typeof request.period === 'string' ? relativePeriod(request.period, today) : request.period
+  const buckets = mostBuckets(resolved, request.grain)
   if (buckets > MAX_BUCKETS)
     throw refused(
       `The period has ${buckets} buckets, and a request may have ${MAX_BUCKETS}.`,
       'Ask for a shorter period or a coarser grain.',
     )
-  return { period: resolved, grain, filters, ...(split && { split }), top, compare }
+  return { ...request, period: resolved }
 }
 
 /** Returns the dimensions that a request filters or splits by. */

@@ -3,18 +3,19 @@ import { quoteText } from '../catalog/layout.ts'
 import type { Metric } from './declaration.ts'
 import { DIMENSIONS, type DimensionName } from './dimensions.ts'
 import { bucketSql, bucketsOf, type Grain, type Period } from './periods.ts'
+import type { MetricsRequest } from './request.ts'
 
 /** Which rows a metric is computed from. */
 export interface Rows {
   period: Period
   /** The period to compare with. */
-  before?: Period
+  before: Period | null
   filters: Partial<Record<DimensionName, readonly (string | null)[]>>
 }
 
 export interface Grouping {
   grain: Grain
-  split?: DimensionName
+  split?: DimensionName | undefined
   top: number
   /** The newest day of the data: the level of an unfinished bucket is that of this day. */
   today: string
@@ -39,8 +40,6 @@ export interface MetricRow {
 
 const dayRange = ({ from, to }: Period): string => `day BETWEEN DATE '${from}' AND DATE '${to}'`
 
-const SLASH = '/'
-
 /** Returns the condition for a dimension's values. A value of a workspace may be `WORKSPACE/VALUE`. */
 function filterSql(name: DimensionName, values: readonly (string | null)[]): string {
   const { key, isOfWorkspace } = DIMENSIONS[name]
@@ -48,9 +47,9 @@ function filterSql(name: DimensionName, values: readonly (string | null)[]): str
   const listed = texts.map(quoteText).join(', ')
   const conditions = [
     texts.length > 0 && `${key} IN (${listed})`,
-    isOfWorkspace && texts.some(text => text.includes(SLASH)) && `workspace_id || '${SLASH}' || ${key} IN (${listed})`,
+    isOfWorkspace && texts.some(text => text.includes('/')) && `workspace_id || '/' || ${key} IN (${listed})`,
     values.includes(null) && `${key} IS NULL`,
-  ].filter(condition => condition !== false && condition !== undefined)
+  ].filter(Boolean)
   return `(${conditions.join(' OR ')})`
 }
 
@@ -70,14 +69,13 @@ function lastDaysSql({ period, before }: Rows, { grain, today }: Grouping): stri
   return `day IN (${buckets.map(({ to }) => `DATE '${to < today ? to : today}'`).join(', ')})`
 }
 
+const NO_TEXT = 'NULL::VARCHAR'
+
 /** Returns the SQL of a metric's rows. */
 export function metricSql(metric: Metric, rows: Rows, grouping: Grouping): string {
   const { grain, split, top } = grouping
   const of = split && DIMENSIONS[split]
-  const values = of
-    ? [of.isOfWorkspace ? 'workspace_id' : 'NULL::VARCHAR', of.key, of.label ?? 'NULL::VARCHAR']
-    : ['NULL::VARCHAR', 'NULL::VARCHAR', 'NULL::VARCHAR']
-  const names = ['_workspace', '_value', '_label']
+  const [workspace, value, label] = [of?.isOfWorkspace && 'workspace_id', of?.key, of?.label].map(sql => sql || NO_TEXT)
   const where = metric.isLevel ? `(${metric.where}) AND ${lastDaysSql(rows, grouping)}` : metric.where
   const ranked = `
 ranked AS (
@@ -99,12 +97,12 @@ shown AS (
     split && grain !== 'none' && '(_before, _bucket, _other, _workspace, _value)',
   ].filter(Boolean)
   return `WITH found AS (
-  SELECT *, ${isBeforeSql(rows)} AS _before, ${bucketSql(grain)} AS _bucket, ${values.map((sql, at) => `${sql} AS ${names[at]}`).join(', ')}
+  SELECT *, ${isBeforeSql(rows)} AS _before, ${bucketSql(grain)} AS _bucket, ${workspace} AS _workspace, ${value} AS _value, ${label} AS _label
   FROM marts.${metric.mart}
   WHERE ${rowsSql(where, rows)}
 )${split ? `,${ranked}` : ''}
-SELECT _before AS is_before, ${grain === 'none' ? 'NULL' : '_bucket'} AS bucket,
-  ${split ? 'grouping(_value) = 0 AS is_split, coalesce(_other, false) AS is_other, _workspace AS workspace, _value AS value, any_value(_label) AS label' : 'false AS is_split, false AS is_other, NULL AS workspace, NULL AS value, NULL AS label'},
+SELECT _before AS "isBefore", ${grain === 'none' ? 'NULL' : '_bucket'} AS bucket,
+  ${split ? 'grouping(_value) = 0 AS "isSplit", coalesce(_other, false) AS "isOther", _workspace AS workspace, _value AS value, any_value(_label) AS label' : 'false AS "isSplit", false AS "isOther", NULL AS workspace, NULL AS value, NULL AS label'},
   (${metric.numerator})::DOUBLE AS numerator, ${metric.denominator ? `(${metric.denominator})::DOUBLE` : 'NULL::DOUBLE'} AS denominator, (${metric.n})::DOUBLE AS n
 FROM ${split ? 'shown' : 'found'}
 GROUP BY GROUPING SETS (${sets.join(', ')})`
@@ -114,7 +112,7 @@ GROUP BY GROUPING SETS (${sets.join(', ')})`
 export function conversationsSql(
   metric: Metric,
   rows: Rows,
-  { grain, bucket, limit }: { grain: Grain; bucket?: string | undefined; limit: number },
+  { grain, bucket, limit }: Pick<MetricsRequest, 'grain' | 'bucket' | 'limit'>,
 ): string {
   const inBucket = bucket === undefined ? '' : ` AND ${bucketSql(grain)} = ${quoteText(bucket)}`
   return `SELECT workspace_id, agent_id, conversation_id, max(day)::VARCHAR AS day FROM marts.${metric.mart}

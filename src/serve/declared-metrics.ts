@@ -9,7 +9,6 @@ import {
   explainMetric,
   type MetricAnswered,
   type MetricsContext,
-  type PublishedMarts,
 } from '../metrics/answer-metrics.ts'
 import type { Metric } from '../metrics/declaration.ts'
 import { columnsOf, DIMENSIONS, type DimensionName } from '../metrics/dimensions.ts'
@@ -113,9 +112,7 @@ export class DeclaredMetrics {
 
   private async contextOf(query: DeclaredQuery): Promise<MetricsContext> {
     const columns = new Set((await query<{ name: string }>(COLUMNS)).rows.map(({ name }) => name))
-    const marts: PublishedMarts = { has: (mart, column) => columns.has(`${mart}.${column}`) }
-    const snapshot = { rows: async <R>(sql: string) => (await query<R>(sql)).rows }
-    return { snapshot, marts, metrics: this.metrics }
+    return { rows: async <R>(sql: string) => (await query<R>(sql)).rows, columns, metrics: this.metrics }
   }
 }
 

@@ -109,21 +109,10 @@ it('any split, grain, filter and comparison equals a recomputation from the rows
     if (tuples.length > 0) await connection.run(`INSERT INTO marts.facts VALUES ${tuples.join(', ')}`)
     const sql = metricSql(
       metric,
-      { period, ...(before && { before }), filters: agents ? { agent: agents } : {} },
-      { grain, ...(split && { split }), top, today: '2030-01-01' },
+      { period, before, filters: agents ? { agent: agents } : {} },
+      { grain, split, top, today: '2030-01-01' },
     )
-    const rows = (await connection.runAndReadAll(sql)).getRowObjectsJS().map(row => ({
-      isBefore: row.is_before,
-      bucket: row.bucket,
-      isSplit: row.is_split,
-      isOther: row.is_other,
-      workspace: row.workspace,
-      value: row.value,
-      label: row.label,
-      numerator: row.numerator,
-      denominator: row.denominator,
-      n: row.n,
-    })) as unknown as MetricRow[]
+    const rows = (await connection.runAndReadAll(sql)).getRowObjectsJS() as unknown as MetricRow[]
     const answer = answerOf({ metric, grain, period, before, rows, today: '2030-01-01', isCovered: () => true })
 
     const kept = facts.filter(
