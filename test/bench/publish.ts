@@ -5,9 +5,8 @@
 //
 // Building the warehouse takes longest: with `--home FOLDER` it is kept there, and a later run with the same options starts from a copy.
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { copyFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -18,23 +17,15 @@ import { syncFile } from '../../src/files/durable.ts'
 import { publish } from '../../src/publish/publish.ts'
 import { refreshMarts } from '../../src/warehouse/marts/refresh.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { warehouseFile } from '../../src/warehouse/warehouse-file.ts'
 import { inFolder } from './command.ts'
-import { landExport } from './landed-export.ts'
 import { type BenchOptions, median, rounded, seconds } from './measure.ts'
 import { inWarehouse } from './place.ts'
 import { Changes } from './publish/changes.ts'
 import { withPeaks } from './publish/peaks.ts'
-import { build, MEMORY_LIMIT, type PublishedPlace } from './publish/place.ts'
+import { LONGEST_MS, MEMORY_LIMIT, type PublishedPlace, provide, SETTINGS } from './publish/place.ts'
 import { type BenchServer, benchServer, KEEP } from './publish/server.ts'
 
 const SHARE = 0.01
-
-/** Defaults of the configuration, on two cores. */
-const SETTINGS = { everyMs: 900_000, memoryLimit: '512MB', threads: 2 }
-
-/** Longer than the default, so that slow publications are also measured. */
-const LONGEST_MS = 3_600_000
 
 const MIB = 2 ** 20
 
@@ -154,28 +145,6 @@ async function measure(
     }
     return { ...figuresOf(measured), peakMb: rounded(peaks[0]!.bytes / MIB, 0), rows }
   })
-}
-
-/** Builds the warehouse in `home`, or copies the one that an earlier run has kept. */
-async function provide(home: string, { records, rows, agents, home: kept }: BenchOptions): Promise<PublishedPlace> {
-  const few = Math.min(records, Math.ceil(rows / 10))
-  const source = await landExport(home, { records: few, agents })
-  const place = { home, source, copies: Math.round(rows / source.records) }
-  const file = warehouseFile(home)
-  const keptFile = kept === null ? null : join(kept, `${rows}-${few}-${agents}.duckdb`)
-  if (keptFile === null || !existsSync(keptFile)) {
-    const taken = await seconds(() => build(place))
-    log(`the warehouse was built in ${rounded(taken, 0)} s and has ${rounded((await stat(file)).size / MIB, 0)} MB`)
-    if (keptFile !== null) {
-      await mkdir(kept!, { recursive: true })
-      await copyFile(file, `${keptFile}.next`)
-      await rename(`${keptFile}.next`, keptFile)
-    }
-  } else {
-    await mkdir(dirname(file), { recursive: true })
-    await copyFile(keptFile, file)
-  }
-  return place
 }
 
 export const publishBench = (options: BenchOptions): Promise<Figures> =>

@@ -6,6 +6,7 @@ import { monthBench } from './month.ts'
 import { peersBench } from './peers.ts'
 import { publishBench } from './publish.ts'
 import { replayBench } from './replay.ts'
+import { serveBench } from './serve.ts'
 import { sizeBench } from './size.ts'
 import { upsertBench } from './upsert.ts'
 import { webhooksBench } from './webhooks.ts'
@@ -18,6 +19,7 @@ const BENCHES = {
   upsert: upsertBench,
   month: monthBench,
   publish: publishBench,
+  serve: serveBench,
   size: sizeBench,
   webhooks: webhooksBench,
 }

@@ -1,11 +1,10 @@
 // Measures the receiver: durable events acknowledged per second, compared with a minimal Node server that appends and syncs with the same
 // group commit; the latency of acknowledgements at a thousand events per second; and the receiver's peak memory while senders without a
 // secret post bodies of 8 MB beside two hundred events per second, of which none may be refused. Receiver, load and disk share the machine.
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { CLI, environment, inFolder } from './command.ts'
+import { CLI, environment, inFolder, serving } from './command.ts'
 import { type BenchOptions, median, rounded } from './measure.ts'
 import { statusOf } from './publish/peaks.ts'
 import { SECRET } from './webhooks/bodies.ts'
@@ -43,25 +42,6 @@ async function load(port: number, seconds: number, { connections, rate }: Offere
   const result = JSON.parse(stdout) as Load
   if (result.refused > 0) throw new Error(`${result.refused} events were refused`)
   return result
-}
-
-/** Runs a server that prints its port on its first line, for the duration of `work`. */
-async function serving<T>(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  work: (port: number, pid: number) => Promise<T>,
-): Promise<T> {
-  const server: ChildProcess = spawn(process.execPath, args, {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  try {
-    const [line] = (await once(server.stdout!, 'data')) as [Buffer]
-    return await work((JSON.parse(String(line)) as { port: number }).port, server.pid!)
-  } finally {
-    server.kill('SIGKILL')
-    await once(server, 'close')
-  }
 }
 
 const receiver = <T>(work: (port: number, pid: number) => Promise<T>): Promise<T> =>

@@ -8,10 +8,10 @@ export const statusOf = async (pid: string | number, field: string): Promise<num
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1_024
 }
 
-async function childProcesses(): Promise<string[]> {
-  const threads = await readdir('/proc/self/task')
+export async function childProcesses(of: string | number = 'self'): Promise<string[]> {
+  const threads = await readdir(`/proc/${of}/task`)
   const lists = await Promise.all(
-    threads.map(thread => readFile(`/proc/self/task/${thread}/children`, 'utf8').catch(() => '')),
+    threads.map(thread => readFile(`/proc/${of}/task/${thread}/children`, 'utf8').catch(() => '')),
   )
   return lists.flatMap(list => list.split(' ').filter(Boolean))
 }
