@@ -8,21 +8,18 @@
 //   numerator: count(*) FILTER (lead_temperature = 'hot')
 //   denominator: count(*)
 //   dimensions: [agent, channel]
-import { readdir, readFile } from 'node:fs/promises'
-import { extname, join } from 'node:path'
-import { parse } from 'yaml'
 import { z } from 'zod'
-import { diskErrorText } from '../core/disk.ts'
 import type { Check } from '../warehouse/checks/declaration.ts'
 import { METRICS } from './all-metrics.ts'
 import { type Metric, type MetricFields, metricOf, metricProblem } from './declaration.ts'
 import { columnsOf, DIMENSIONS, type DimensionName, EVERYWHERE } from './dimensions.ts'
+import { declaredIn, type YamlFile, yamlFiles } from './yaml-files.ts'
 
 const expression = z.string().min(1).max(10_000)
 const sentence = z.string().min(1).max(500)
 const dimension = z.enum(Object.keys(DIMENSIONS) as DimensionName[])
 
-const declared = z.strictObject({
+const declaration = z.strictObject({
   title: z.string().min(1).max(80),
   subject: z.string().min(1).max(80).default('Your metrics'),
   definition: sentence,
@@ -49,20 +46,12 @@ export interface OwnMetric {
   problem?: string
 }
 
-function declaredIn(name: string, text: string, taken: ReadonlySet<string>): OwnMetric {
-  let given: unknown
-  try {
-    given = parse(text)
-  } catch (error) {
-    return { name, metric: null, problem: `it is no YAML: ${String((error as Error).message).split('\n')[0]}` }
-  }
-  const result = declared.safeParse(given)
-  if (!result.success) {
-    const { path, message } = result.error.issues[0]!
-    return { name, metric: null, problem: [path.join('.'), message].filter(part => part !== '').join(': ') }
-  }
-  const dimensions = [...new Set([...EVERYWHERE, ...result.data.dimensions])]
-  const metric = metricOf({ ...result.data, name, dimensions } as MetricFields)
+function metricIn(file: YamlFile, taken: ReadonlySet<string>): OwnMetric {
+  const { name } = file
+  const result = declaredIn(declaration, file)
+  if ('problem' in result) return { name, metric: null, problem: result.problem }
+  const dimensions = [...new Set([...EVERYWHERE, ...result.declared.dimensions])]
+  const metric = metricOf({ ...result.declared, name, dimensions } as MetricFields)
   const problem = metricProblem(metric, taken)
   return problem === null ? { name, metric } : { name, metric: null, problem }
 }
@@ -70,18 +59,13 @@ function declaredIn(name: string, text: string, taken: ReadonlySet<string>): Own
 /** Returns the metrics of a folder. A file or folder that cannot be read becomes one that says so. */
 export async function ownMetrics(folder: string): Promise<OwnMetric[]> {
   const taken = new Set(METRICS.map(({ name }) => name))
-  const files = await readdir(folder).catch(error => diskErrorText(error))
-  if (typeof files === 'string')
-    return [{ name: 'metrics', metric: null, problem: `the folder ${folder} cannot be read: ${files}` }]
-  const own: OwnMetric[] = []
-  for (const file of files.filter(one => /\.ya?ml$/.test(one)).sort()) {
-    const name = file.slice(0, -extname(file).length)
-    const text = await readFile(join(folder, file), 'utf8').catch(error => ({ problem: diskErrorText(error) }))
-    const one = typeof text === 'string' ? declaredIn(name, text, taken) : { name, metric: null, ...text }
-    taken.add(name)
-    own.push(one)
-  }
-  return own
+  const files = await yamlFiles(folder)
+  if (typeof files === 'string') return [{ name: 'metrics', metric: null, problem: files }]
+  return files.map(file => {
+    const one = metricIn(file, taken)
+    taken.add(one.name)
+    return one
+  })
 }
 
 /** Returns a check that DuckDB can compute the metric; it cannot run if DuckDB cannot. */

@@ -7,13 +7,13 @@ export interface Period {
   to: string
 }
 
-export const GRAINS = ['none', 'hour', 'day', 'week', 'month', 'weekday', 'local_hour'] as const
+export const GRAINS = ['none', 'hour', 'day', 'week', 'month', 'weekday', 'local_hour', 'weekday_hour'] as const
 
 export type Grain = (typeof GRAINS)[number]
 
-/** A part of the period; of `weekday` and `local_hour` every such part, so it has the whole period's days. */
+/** A part of the period; of `weekday`, `local_hour` and `weekday_hour` every such part, so it has the whole period's days. */
 export interface Bucket extends Period {
-  /** First day; `2026-10-01 13` of an hour; `1` (Monday) to `7`; `0` to `23`; empty without a grain. */
+  /** First day; `2026-10-01 13` of an hour; `1` (Monday) to `7`; `0` to `23`; `1 00` to `7 23`; empty without a grain. */
   key: string
 }
 
@@ -70,6 +70,9 @@ export function periodBefore(period: Period): Period {
 }
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour))
+const WEEKDAYS = ['1', '2', '3', '4', '5', '6', '7']
+
+const withHour = (key: string) => (hour: string) => `${key} ${hour.padStart(2, '0')}`
 
 /** Returns the buckets of a period in order. The first and the last week or month may lie in it in part. */
 export function bucketsOf(period: Period, grain: Grain): Bucket[] {
@@ -77,12 +80,14 @@ export function bucketsOf(period: Period, grain: Grain): Bucket[] {
     case 'none':
       return [{ key: '', ...period }]
     case 'weekday':
-      return ['1', '2', '3', '4', '5', '6', '7'].map(key => ({ key, ...period }))
+      return WEEKDAYS.map(key => ({ key, ...period }))
     case 'local_hour':
       return HOURS.map(key => ({ key, ...period }))
+    case 'weekday_hour':
+      return WEEKDAYS.flatMap(day => HOURS.map(withHour(day))).map(key => ({ key, ...period }))
     case 'hour':
       return bucketsOf(period, 'day').flatMap(({ key, ...day }) =>
-        HOURS.map(hour => ({ key: `${key} ${hour.padStart(2, '0')}`, ...day })),
+        HOURS.map(withHour(key)).map(hour => ({ key: hour, ...day })),
       )
     default: {
       const buckets: Bucket[] = []
@@ -104,6 +109,7 @@ export function mostBuckets(period: Period, grain: Grain): number {
     day: days,
     week: days / 7 + 2,
     month: days / 28 + 2,
+    weekday_hour: 24 * 7,
   }
   return Math.ceil(counts[grain] ?? 24)
 }
@@ -115,6 +121,8 @@ export function bucketSql(grain: Grain): string {
       return `''`
     case 'hour':
       return `day::VARCHAR || ' ' || lpad(local_hour::VARCHAR, 2, '0')`
+    case 'weekday_hour':
+      return `isodow(day)::VARCHAR || ' ' || lpad(local_hour::VARCHAR, 2, '0')`
     case 'weekday':
       return 'isodow(day)::VARCHAR'
     case 'local_hour':
@@ -125,4 +133,4 @@ export function bucketSql(grain: Grain): string {
 }
 
 /** True if the grain needs the column `local_hour`. */
-export const isOfHours = (grain: Grain): boolean => grain === 'hour' || grain === 'local_hour'
+export const isOfHours = (grain: Grain): boolean => ['hour', 'local_hour', 'weekday_hour'].includes(grain)

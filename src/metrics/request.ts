@@ -81,7 +81,11 @@ export const dimensionsUsed = ({ filters, split }: Pick<ResolvedRequest, 'filter
  * Checks that the metric can answer the request. `hasHours`: its mart has the column `local_hour`.
  * @throws METRIC_INVALID
  */
-export function expectAnswerable(metric: Metric, request: ResolvedRequest, hasHours: boolean): void {
+export function expectAnswerable(
+  metric: Metric,
+  request: Pick<ResolvedRequest, 'grain' | 'split' | 'filters'>,
+  hasHours: boolean,
+): void {
   const { grain, split, filters } = request
   const lacking = dimensionsUsed(request).find(name => !metric.dimensions.includes(name))
   if (lacking)

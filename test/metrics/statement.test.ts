@@ -72,6 +72,7 @@ const keyOf = ({ day, local_hour }: Fact, grain: Grain): string => {
     month: `${day.slice(0, 8)}01`,
     weekday: String(weekday + 1),
     local_hour: String(local_hour),
+    weekday_hour: `${weekday + 1} ${String(local_hour).padStart(2, '0')}`,
   }
   return keys[grain]
 }

@@ -1,4 +1,5 @@
 import { type MetricUnit, metricsOf } from '../declaration.ts'
+import { CONVERSATIONS } from './volume.ts'
 
 const BOOKED =
   'The growth is booked on the day on which an export or event showed it, so a day that was read late has the spending of several.'
@@ -18,8 +19,7 @@ const unstated = (column: string, what: string) =>
   spent(column, `${what}, in a unit that the vendor does not state,`, 'unstated')
 
 const PER_CONVERSATION = {
-  mart: 'fct_conversations',
-  dimensions: SPEND.dimensions,
+  ...CONVERSATIONS,
   unit: 'usd',
   better: 'lower',
   numerator: 'fsum(tokens_usd)',

@@ -16,7 +16,10 @@ const value = z.union([z.string(), z.number(), z.boolean(), z.null()])
 const query = z
   .strictObject({
     sql: z.string().min(1).openapi({ example: 'FROM marts.conversations_daily WHERE day >= $1' }),
-    params: z.array(value).max(1_000).optional().openapi({ description: 'Values of $1, $2, …' }),
+    params: z
+      .union([z.array(value).max(1_000), z.record(z.string(), value)])
+      .optional()
+      .openapi({ description: 'A list of the values of $1, $2, …, or an object with those of $name' }),
     maxRows: z.int().min(1).default(10_000),
     timeoutMs: z.int().min(1).default(MINUTE),
   })
