@@ -66,5 +66,7 @@ async function bundleWorkflows() {
 rmSync(dist, { recursive: true, force: true })
 compile()
 if (existsSync(join(root, 'sql'))) cpSync(join(root, 'sql'), join(dist, 'sql'), { recursive: true })
+const pages = join('src', 'serve', 'pages', 'built-in')
+cpSync(join(root, pages), join(dist, pages), { recursive: true })
 await bundlePrograms()
 await bundleWorkflows()

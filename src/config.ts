@@ -108,6 +108,7 @@ export const file = z.strictObject({
   checks: filePath.optional(),
   models: filePath.optional(),
   metrics: filePath.optional(),
+  pages: filePath.optional(),
   extensions: filePath.optional(),
   publish: publishSettings.prefault({}),
   targets: targets.default([]),
@@ -238,6 +239,8 @@ function configOf(
     models: folderAt(env.CONVOHOUSE_MODELS || given.models, folder),
     /** Absolute folder of the user's metrics; null for none. */
     metrics: folderAt(env.CONVOHOUSE_METRICS || given.metrics, folder),
+    /** Absolute folder of the user's pages of the dashboard; null for none. */
+    pages: folderAt(env.CONVOHOUSE_PAGES || given.pages, folder),
     /** Absolute folder of DuckDB's extensions; null downloads them when a target needs them. */
     extensions: folderAt(env.CONVOHOUSE_EXTENSIONS || given.extensions, folder),
     publish: publishConfig(given.publish),

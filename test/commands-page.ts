@@ -17,6 +17,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   CONVOHOUSE_CHECKS: 'Folder of your own checks, instead of `checks`',
   CONVOHOUSE_METRICS: 'Folder of your own metrics, instead of `metrics`',
   CONVOHOUSE_MODELS: 'Folder of your own models, instead of `models`',
+  CONVOHOUSE_PAGES: 'Folder of your own pages of the dashboard, instead of `pages`',
   CONVOHOUSE_EXTENSIONS: "Folder of DuckDB's extensions, instead of `extensions`",
   TEMPORAL_ADDRESS: 'Address of a Temporal server (default: `localhost:7233`; `up` starts its own)',
   TEMPORAL_NAMESPACE: 'Namespace on that server (default: `default`)',

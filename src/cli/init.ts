@@ -84,6 +84,9 @@ export const CONFIG_TEMPLATE = `# Configuration of convohouse. A setting that is
 # Folder of your own metrics: each .yaml file declares one over a mart, beside those of convohouse. docs/metrics.md explains them.
 # metrics: ./metrics
 
+# Folder of your own pages of the dashboard: each .yaml file is one. docs/dashboard.md explains them. CONVOHOUSE_PAGES overrides it.
+# pages: ./pages
+
 # Targets of publications, for dashboards and notebooks; by default nothing is published. docs/publishing.md explains \`pii\` (keep, hash or drop,
 # by class) and \`rows\`, which each may have; docs/targets has the settings of each type: snapshot, parquet (also in S3), postgres, ducklake.
 # targets:

@@ -14,10 +14,12 @@ import { createApp, type Routes } from './http/app.ts'
 import { conversationsRoutes } from './http/conversations-routes.ts'
 import { healthRoute } from './http/health-route.ts'
 import { metricsRoutes } from './http/metrics-routes.ts'
+import { pagesRoute } from './http/pages-route.ts'
 import { queryRoute } from './http/query-route.ts'
 import { sessionRoutes } from './http/session-routes.ts'
 import { tablesRoute } from './http/tables-route.ts'
 import { mcpRoute } from './mcp/mcp-route.ts'
+import type { Pages } from './pages.ts'
 import type { SnapshotReaders } from './readers/snapshot-readers.ts'
 
 export interface ServeOptions {
@@ -26,6 +28,7 @@ export interface ServeOptions {
   readers: SnapshotReaders
   classes: ColumnClasses
   metrics: DeclaredMetrics
+  pages: Pages
   /** Returns the state of the pipeline, as `status --json` prints it; null if it cannot be read. */
   pipeline: () => Promise<Record<string, unknown> | null>
   version: string
@@ -77,7 +80,7 @@ const liveness: Routes = app => void app.get('/health', c => c.text('ok\n'))
 
 /** @throws ADDRESS_IN_USE; CONFIG_INVALID if it cannot listen at the address */
 export async function startServe(options: ServeOptions): Promise<RunningServe> {
-  const { settings, tokens, readers, classes, metrics, pipeline, now = Date.now } = options
+  const { settings, tokens, readers, classes, metrics, pages, pipeline, now = Date.now } = options
   const { stalledMs = 30 * SECOND } = options
   const { address, basePath } = settings
   const sessions = new Sessions()
@@ -89,6 +92,7 @@ export async function startServe(options: ServeOptions): Promise<RunningServe> {
       queryRoute(readers),
       tablesRoute(readers, classes),
       metricsRoutes(readers, metrics),
+      pagesRoute(pages),
       conversationsRoutes(readers),
       healthRoute(readers, pipeline, now),
       mcpRoute({ readers, metrics, classes, version: options.version }),

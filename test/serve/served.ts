@@ -2,12 +2,13 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { type AccessTokens, openAccessTokens } from '../../src/landing/access-tokens.ts'
 import { METRICS } from '../../src/metrics/all-metrics.ts'
 import { createToken, type Scope } from '../../src/serve/access/tokens.ts'
 import { columnClasses, plainColumns } from '../../src/serve/column-classes.ts'
 import { DeclaredMetrics } from '../../src/serve/declared-metrics.ts'
+import { Pages } from '../../src/serve/pages.ts'
 import { openSnapshotReaders, type SnapshotReaders } from '../../src/serve/readers/snapshot-readers.ts'
 import { type RunningServe, type ServeOptions, startServe } from '../../src/serve/serve.ts'
 import { newTarget, publishTo } from '../publish/published.ts'
@@ -50,6 +51,7 @@ export function served(): Served {
           readers: opened.readers,
           classes,
           metrics: new DeclaredMetrics(METRICS, classes),
+          pages: new Pages({ folder: null, metrics: METRICS, onProblem: expect.unreachable }),
           pipeline: async () => ({ workspaces: [] }),
           version: '1',
         },

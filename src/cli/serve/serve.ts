@@ -125,10 +125,10 @@ async function serveUntil(
   const { stopping } = stop
   const tokens = openStores(home).accessTokens
   const settings = { ...serve, ...(flags.address && { address: flags.address }) }
-  const { readers, metrics, classes } = await openServing(config, join(home, 'serve', 'readers'))
+  const { readers, ...serving } = await openServing(config, join(home, 'serve', 'readers'))
   try {
     const running = await startServe({
-      ...{ settings, tokens, readers, classes, metrics, version: packageFacts().version },
+      ...{ settings, tokens, readers, ...serving, version: packageFacts().version },
       pipeline: () => pipelineState(flags, stopping),
     })
     if (flags.json) printJsonLine({ url: running.url, port: running.port, snapshot: serve.target.path })

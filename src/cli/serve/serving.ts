@@ -1,8 +1,9 @@
-// What `serve` and `mcp` answer from: the readers of the snapshot, the metrics and the classes of its columns.
+// What `serve` and `mcp` answer from: the readers of the snapshot, the metrics, the pages, and the classes of the snapshot's columns.
 import type { Config } from '../../config.ts'
 import { allMetrics } from '../../metrics/own-metrics.ts'
 import { type ColumnClasses, columnClasses, plainColumns } from '../../serve/column-classes.ts'
 import { DeclaredMetrics } from '../../serve/declared-metrics.ts'
+import { Pages } from '../../serve/pages.ts'
 import { awaitReaders } from '../../serve/readers/awaited-readers.ts'
 import { openSnapshotReaders, type SnapshotReaders } from '../../serve/readers/snapshot-readers.ts'
 import { errorLines } from '../terminal/error-text.ts'
@@ -12,6 +13,7 @@ import { styleOf } from '../terminal/style.ts'
 export interface Serving {
   readers: SnapshotReaders
   metrics: DeclaredMetrics
+  pages: Pages
   classes: ColumnClasses
 }
 
@@ -34,5 +36,6 @@ export async function openServing(config: Config, folder: string): Promise<Servi
       onProblem: error => log(...errorLines(error, styleOf(process.stderr))),
     })
   const readers = await awaitReaders(open, serve.isOwn ? OWN_HINT : `Run \`convohouse publish ${serve.target.name}\`.`)
-  return { readers, metrics: new DeclaredMetrics(metrics, classes), classes }
+  const pages = new Pages({ folder: config.pages, metrics, onProblem: problem => log(`warning: ${problem}`) })
+  return { readers, metrics: new DeclaredMetrics(metrics, classes), pages, classes }
 }

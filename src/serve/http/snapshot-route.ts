@@ -30,9 +30,9 @@ function tagOf({ version }: SnapshotState, c: Context<ServeEnv>): string {
     .slice(0, 22)}"`
 }
 
-/** True if the client holds the answer of this state. */
-const isHeld = (c: Context<ServeEnv>, state: SnapshotState): boolean =>
-  (c.req.header('if-none-match') ?? '').split(/, */).some(tag => tag.replace(/^W\//, '') === tagOf(state, c))
+/** True if the client holds the answer with this ETag. */
+export const isHeld = (c: Context<ServeEnv>, held: string): boolean =>
+  (c.req.header('if-none-match') ?? '').split(/, */).some(tag => tag.replace(/^W\//, '') === held)
 
 /** Adds the route. `work` returns the fields of the answer, and the state that they are from. */
 export const snapshotRoute =
@@ -62,7 +62,7 @@ export const snapshotRoute =
         return (fields ? c.json({ ...fields, asOf: state.asOf }) : c.body(null, 304)) as never
       }
       const held = readers.state()
-      if (isHeld(c, held)) return send(held, null)
+      if (isHeld(c, tagOf(held, c))) return send(held, null)
       const { fields, state } = await work(c.req.valid(place as never) as z.output<Given>, c.get('principal').scopes)
       return send(state, fields)
     })
