@@ -1,6 +1,6 @@
 // Answers requests for metrics from a published snapshot, which a port reads.
 import { ConvohouseError } from '../core/errors.ts'
-import { answerOf, type MetricAnswer } from './answer.ts'
+import { answerOf, type MetricAnswer, type SplitValue, splitKey, splitOf } from './answer.ts'
 import { type CoverageRow, coverageOf, coverageSql, type Extent, extentSql } from './coverage.ts'
 import type { Metric } from './declaration.ts'
 import { columnsOf, type DimensionName } from './dimensions.ts'
@@ -51,8 +51,8 @@ async function prepare({ rows, columns, metrics }: MetricsContext, given: Metric
   const request = resolveRequest(given, today)
   const asked = given.metrics.map(name => metricNamed(metrics, name))
   for (const metric of asked) {
-    expectPublished(metric, request, columns)
     expectAnswerable(metric, request, columns.has(`${metric.mart}.local_hour`))
+    expectPublished(metric, request, columns)
   }
   const { period, compare, filters } = request
   const concerned: Rows = { period, before: compare ? periodBefore(period) : null, filters }
@@ -92,8 +92,15 @@ export interface ConversationKey {
   day: string
 }
 
+export interface Behind {
+  conversations: ConversationKey[]
+  /** True if there are more than `limit`. */
+  truncated: boolean
+  sql: string
+}
+
 /** Returns the keys of the conversations behind a value, newest first. @throws METRIC_UNKNOWN, METRIC_INVALID */
-export async function conversationsBehind(context: MetricsContext, given: MetricsRequest): Promise<ConversationKey[]> {
+export async function conversationsBehind(context: MetricsContext, given: MetricsRequest): Promise<Behind> {
   const { request, asked, concerned } = await prepare(context, {
     ...given,
     metrics: given.metrics.slice(0, 1),
@@ -105,11 +112,13 @@ export async function conversationsBehind(context: MetricsContext, given: Metric
       what: `${metric.name} is computed from daily figures, which do not name conversations.`,
       hint: 'Ask for a metric of conversations with the same filters.',
     })
-  return context.rows(conversationsSql(metric, concerned, request))
+  const { limit } = request
+  const sql = conversationsSql(metric, concerned, { ...request, limit: limit + 1 })
+  const found = await context.rows<ConversationKey>(sql)
+  return { conversations: found.slice(0, limit), truncated: found.length > limit, sql }
 }
 
-export interface Explanation
-  extends Explained<{ workspace: string | null; value: string | null; label: string | null }> {
+export interface Explanation extends Explained<SplitValue> {
   metric: string
   period: Period
   periodBefore: Period
@@ -120,11 +129,14 @@ export interface Explanation
 /** Maximum number of values of a dimension that an explanation distinguishes; the others contribute together. */
 const EXPLAINED_VALUES = 200
 
+/** `whyNone`: the reason why there is no explanation. */
+export type ExplanationAnswer = { explanation: Explanation; whyNone: null } | { explanation: null; whyNone: string }
+
 /**
- * Splits the change of a metric against the period before into contributions of the values of a dimension. Null if a period is not
- * covered or not over, or has too few observations. @throws METRIC_UNKNOWN, METRIC_INVALID
+ * Splits the change of a metric against the period before into contributions of the values of a dimension.
+ * @throws METRIC_UNKNOWN, METRIC_INVALID
  */
-export async function explainMetric(context: MetricsContext, given: MetricsRequest): Promise<Explanation | null> {
+export async function explainMetric(context: MetricsContext, given: MetricsRequest): Promise<ExplanationAnswer> {
   const metric = metricNamed(context.metrics, given.metrics[0]!)
   const { split } = given
   if (!split || !metric.isAdditive || metric.isLevel)
@@ -137,20 +149,26 @@ export async function explainMetric(context: MetricsContext, given: MetricsReque
   const wanted = { metrics: [metric.name], grain: 'none' as const, compare: true, top: EXPLAINED_VALUES }
   const [read] = await readMetrics(context, { ...given, ...wanted })
   const { answer, rows } = read!
-  const total = answer.series.at(-1)!.total
-  if (total?.value == null || total.comparedWith?.value == null) return null
+  const { value, isUnfinished, comparedWith } = answer.series.at(-1)!.total!
+  const without = (whyNone: string) => ({ explanation: null, whyNone })
+  if (isUnfinished) return without('The period is not over.')
+  if (!comparedWith) return without('A period was not exported completely.')
   const isQuotient = metric.denominator !== null
   const none: Parts = { numerator: 0, denominator: isQuotient ? 0 : 1 }
-  const values = new Map<string, { key: Explanation['contributions'][number]['key']; before: Parts; after: Parts }>()
-  for (const { isSplit, isOther, isBefore, workspace, value, label, numerator, denominator } of rows) {
-    if (!isSplit) continue
-    const id = JSON.stringify([isOther, workspace, value])
-    const key = { workspace, value, label: isOther ? 'other' : label }
-    const one = values.get(id) ?? { key, before: none, after: none }
-    const parts = { numerator: numerator ?? 0, denominator: denominator ?? none.denominator }
-    values.set(id, { ...one, [isBefore ? 'before' : 'after']: parts })
+  const values = new Map<string, { key: SplitValue; before: Parts; after: Parts }>()
+  for (const row of rows) {
+    const key = splitOf(row)
+    if (!key) continue
+    const one = values.get(splitKey(key)) ?? { key, before: none, after: none }
+    const parts = { numerator: row.numerator ?? 0, denominator: row.denominator ?? none.denominator }
+    values.set(splitKey(key), { ...one, [row.isBefore ? 'before' : 'after']: parts })
   }
-  const explained = explainChange([...values.values()], isQuotient)
+  const explained =
+    value === null || comparedWith.value === null ? null : explainChange([...values.values()], isQuotient)
+  if (!explained) return without('A period has too few observations.')
   const { period, periodBefore: before, sql } = answer
-  return explained && { metric: metric.name, period, periodBefore: before!, split, sql, ...explained }
+  return {
+    explanation: { metric: metric.name, period, periodBefore: before!, split, sql, ...explained },
+    whyNone: null,
+  }
 }

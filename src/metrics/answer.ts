@@ -4,7 +4,7 @@ import { type Bucket, bucketsOf, type Grain, type Period } from './periods.ts'
 import type { MetricRow } from './statement.ts'
 
 export interface Compared {
-  /** Null without enough observations, or without coverage. */
+  /** Null without enough observations, or if nothing was exported. With incomplete coverage it is that of the exported part. */
   value: number | null
   n: number
   isCovered: boolean
@@ -58,18 +58,23 @@ export interface AnswerInput {
   isCovered: CoverageOf
 }
 
-/** A count without rows is 0; a quotient, average or quantile of none is unknown. */
-function valueIn({ denominator: divisor, minimum }: Metric, row: MetricRow | undefined): number | null {
-  if (!row) return minimum === 0 ? 0 : null
+/** A count without rows is 0 if the period was exported; a quotient, average or quantile of none is unknown. */
+function valueIn(
+  { denominator: divisor, minimum }: Metric,
+  row: MetricRow | undefined,
+  covered: boolean,
+): number | null {
+  if (!row) return minimum === 0 && covered ? 0 : null
   const { numerator, denominator, n } = row
   if (n < minimum || numerator === null) return null
   if (divisor === null) return numerator
   return denominator ? numerator / denominator : null
 }
 
-const splitKey = ({ workspaceId, value, isOther }: SplitValue): string => JSON.stringify([workspaceId, value, isOther])
+export const splitKey = ({ workspaceId, value, isOther }: SplitValue): string =>
+  JSON.stringify([workspaceId, value, isOther])
 
-const splitOf = ({ isSplit, isOther, workspace, value, label }: MetricRow): SplitValue | null =>
+export const splitOf = ({ isSplit, isOther, workspace, value, label }: MetricRow): SplitValue | null =>
   isSplit ? { workspaceId: workspace, value, label, isOther } : null
 
 const rowKey = (isBefore: boolean, bucket: string | null, split: SplitValue | null): string =>
@@ -98,7 +103,7 @@ export function answerOf({ metric, grain, period, before, rows, today, isCovered
   const side = (isBefore: boolean, bucket: string | null, days: Bucket, split: SplitValue | null): Compared => {
     const row = found.get(rowKey(isBefore, bucket, split))
     const covered = !metric.needsCoverage || isCovered(days, split)
-    return { value: valueIn(metric, row), n: row?.n ?? 0, isCovered: covered }
+    return { value: valueIn(metric, row, covered), n: row?.n ?? 0, isCovered: covered }
   }
   const cell = (days: Bucket, key: string | null, other: Bucket | null, split: SplitValue | null): Cell => {
     const own = side(false, key, days, split)

@@ -92,8 +92,11 @@ export const countOf = (condition = 'true') => ({
   behind: condition,
 })
 
-/** Returns the fields of a sum of counts. */
-export const sumOf = (column: string) => ({ unit: 'count' as const, numerator: `coalesce(sum(${column}), 0)` })
+/** Returns the fields of a sum of counts. The observations are what is counted, not the rows of the mart, which are days. */
+export const sumOf = (column: string) => {
+  const sum = `coalesce(sum(${column}), 0)`
+  return { unit: 'count' as const, numerator: sum, n: sum, minimum: 0 }
+}
 
 /** Returns the fields of a quantile of the known durations, by default the median. */
 export const duration = (seconds: string, { q = 0.5, better = 'lower' }: Partial<{ q: number } & Better> = {}) => ({

@@ -57,7 +57,7 @@ export function metricNamed(all: readonly Metric[], name: string): Metric {
   if (metric) return metric
   throw new ConvohouseError('METRIC_UNKNOWN', {
     what: `There is no metric "${name}".`,
-    hint: 'GET /v1/metrics lists all metrics.',
+    hint: 'GET /v1/metrics (of an assistant: list_metrics) lists all metrics.',
   })
 }
 

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
 import {
   answerMetrics,
-  type ConversationKey,
+  type Behind,
   conversationsBehind,
-  type Explanation,
+  type ExplanationAnswer,
   explainMetric,
   type MetricAnswered,
   type MetricsContext,
@@ -24,10 +24,7 @@ export const metricsQueries = z.strictObject({
 
 export type MetricsQueries = z.output<typeof metricsQueries>
 
-type QueryAnswer =
-  | { metrics: MetricAnswered[] }
-  | { conversations: ConversationKey[] }
-  | { explanation: Explanation | null }
+type QueryAnswer = { metrics: MetricAnswered[] } | Behind | ExplanationAnswer
 
 export interface MetricsAnswers {
   answers: QueryAnswer[]
@@ -89,7 +86,7 @@ export class DeclaredMetrics {
     })
   }
 
-  /** Names of people are shown with the scope `content` only. */
+  /** Names of people are shown with the scope `content` only; so are words, where the policy keeps texts in their place. */
   private isShown({ mart }: Metric, dimension: DimensionName, scopes: ReadonlySet<Scope>): boolean {
     if (scopes.has('content')) return true
     const classes = this.classes.get(`marts.${mart}`)
@@ -104,7 +101,7 @@ export class DeclaredMetrics {
       )
       if (hidden !== undefined)
         throw new ConvohouseError('SCOPE_MISSING', {
-          what: `The dimension ${hidden} names people, which needs a token with the scope content.`,
+          what: `The dimension ${hidden} has personal data, which needs a token with the scope content.`,
           hint: 'Split and filter by another dimension, or create a token with `--scope metrics,content`.',
         })
     }
@@ -117,7 +114,7 @@ export class DeclaredMetrics {
 }
 
 async function answerOne(context: MetricsContext, query: MetricsRequest): Promise<QueryAnswer> {
-  if (query.ask === 'conversations') return { conversations: await conversationsBehind(context, query) }
-  if (query.ask === 'explanation') return { explanation: await explainMetric(context, query) }
+  if (query.ask === 'conversations') return conversationsBehind(context, query)
+  if (query.ask === 'explanation') return explainMetric(context, query)
   return { metrics: await answerMetrics(context, query) }
 }

@@ -101,7 +101,6 @@ const BY_HAND: Record<string, string> = {
   person_handoffs_accepted: `SELECT count(*) FROM ${CONVERSATION_HANDOFFS} WHERE trim(accepted_by) <> '' AND accepted_at IS NOT NULL`,
   person_assigned: `SELECT count(*) FROM ${C} WHERE coalesce(nullif(trim(chat_assigned_to), ''), nullif(trim(assigned_to_user_id), '')) IS NOT NULL`,
   person_resolutions: `SELECT sum(resolutions) FROM ${M('people_daily', 'true')}`,
-  person_handoff_wait_average: `SELECT avg(wait) FROM ${CONVERSATION_HANDOFFS} WHERE trim(accepted_by) <> '' AND wait >= 0`,
   backlog_open: LEVEL('true'),
   backlog_waiting: `SELECT count(*) FROM marts.fct_handoffs h JOIN (${OPEN_CONVERSATIONS}) o USING (workspace_id, agent_id, conversation_id)
     WHERE h.requested_at IS NOT NULL AND h.day <= o.today AND NOT coalesce((coalesce(h.accepted_at, h.completed_at) AT TIME ZONE coalesce(o.zone, 'UTC'))::DATE <= o.today, false)`,

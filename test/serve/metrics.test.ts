@@ -70,6 +70,31 @@ describe('declared figures', () => {
     const [{ metrics }] = compared.json.answers
     expect(metrics[0].series.at(-1).total).toMatchObject({ isCovered: false, comparedWith: null })
     const query = { metrics: ['conversations'], period: OCTOBER, split: 'channel', ask: 'explanation' }
-    expect((await ask(query)).json.answers).toEqual([{ explanation: null }])
+    const whyNone = 'A period was not exported completely.'
+    expect((await ask(query)).json.answers).toEqual([{ explanation: null, whyNone }])
+    const never = await ask({ metrics: ['conversations'], period: { from: '1999-01-01', to: '1999-01-31' } })
+    const { value, n, isCovered } = never.json.answers[0].metrics[0].series.at(-1).total
+    expect({ value, n, isCovered }).toEqual({ value: null, n: 0, isCovered: false })
+  })
+
+  it('count what daily figures count, not their rows, and rank by it', async () => {
+    const { json } = await ask({ metrics: ['tagged_conversations'], period: EVER, split: 'tag', top: 3 })
+    const { series } = json.answers[0].metrics[0]
+    const totals = series.map((one: { total: { value: number; n: number } }) => one.total)
+    for (const { value, n } of totals) expect(n).toBe(value)
+    const byHand = await rowsIn(
+      at.path,
+      'SELECT sum(conversations)::INTEGER FROM marts.tags_daily GROUP BY tag ORDER BY 1 DESC LIMIT 3',
+    )
+    expect(totals.slice(0, 3).map(({ n }: { n: number }) => n)).toEqual(byHand.map(([count]) => count))
+  })
+
+  it('say when conversations were cut, and what another dimension would need', async () => {
+    const query = { metrics: ['conversations'], period: EVER, ask: 'conversations', limit: 1 }
+    const [{ conversations, truncated, sql }] = (await ask(query)).json.answers
+    expect([conversations.length, truncated, sql]).toEqual([1, true, expect.stringContaining('SELECT')])
+    expect((await ask({ ...query, limit: 1000 })).json.answers[0].truncated).toBe(false)
+    const { json } = await ask({ metrics: ['conversations'], period: EVER, split: 'tag' })
+    expect(json.error.hint).toContain('channel')
   })
 })

@@ -6,7 +6,7 @@ export const AUTOMATION = metricsOf('Automation and resolution', CONVERSATIONS, 
     title: 'Involvement rate',
     ...share('agent_took_part', { better: 'higher' }),
     definition: 'Share of conversations in which the agent answered at all.',
-    misleads: 'Where no transcript exists, used tokens stand for an answer.',
+    misleads: 'Used tokens count as an answer too, since transcripts may be missing or incomplete.',
   },
   automation_rate: {
     title: 'Automation rate',
@@ -25,7 +25,8 @@ export const AUTOMATION = metricsOf('Automation and resolution', CONVERSATIONS, 
   takeover_rate: {
     title: 'Takeover rate',
     ...share('person_took_part', { better: 'lower' }),
-    definition: 'Share of conversations in which a person took over: accepted a handoff, was assigned, or wrote.',
+    definition:
+      'Share of conversations in which a person took over: accepted a handoff, was assigned, claimed it, or wrote.',
     misleads: 'An assignment counts although the person may never have written.',
   },
   resolution_rate: {

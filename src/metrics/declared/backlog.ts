@@ -6,8 +6,7 @@ const BACKLOG_DAILY = {
   better: 'lower',
   isLevel: true,
   dimensions: ['workspace', 'agent', 'channel'],
-  misleads:
-    'It rests on when ends and resolutions are known to have happened: a conversation that nobody ends stays in it.',
+  misleads: 'A conversation that nobody resolves or ends stays in it, and one that ended unresolved has left it.',
 } as const
 
 export const BACKLOG = metricsOf('Backlog', BACKLOG_DAILY, {
@@ -19,18 +18,19 @@ export const BACKLOG = metricsOf('Backlog', BACKLOG_DAILY, {
   backlog_waiting: {
     title: 'Waiting for a person at the end of the day',
     ...sumOf('waiting'),
-    definition: 'Conversations whose handoff nobody had accepted at the end of the period’s last day.',
+    definition:
+      'Handoffs that nobody had accepted at the end of the period’s last day, of conversations that had not ended.',
   },
   backlog_older_than_1_day: {
-    title: 'Unresolved for more than a day',
+    title: 'Open for more than a day',
     ...sumOf('older_than_1_day'),
     definition:
-      'Conversations that had begun more than a day before the end of the period’s last day and were not resolved by then.',
+      'Conversations that had begun more than a day before the end of the period’s last day and were open then.',
   },
   backlog_older_than_7_days: {
-    title: 'Unresolved for more than a week',
+    title: 'Open for more than a week',
     ...sumOf('older_than_7_days'),
     definition:
-      'Conversations that had begun more than seven days before the end of the period’s last day and were not resolved by then.',
+      'Conversations that had begun more than seven days before the end of the period’s last day and were open then.',
   },
 })

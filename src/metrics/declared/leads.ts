@@ -27,8 +27,8 @@ export const LEADS = metricsOf('Leads', LEAD, {
   lead_score: {
     title: 'Score of leads',
     ...averageScore('lead_score'),
-    definition: 'Average score of the leads that have one.',
-    misleads: 'The vendor does not state the scale.',
+    definition: 'Average score of leads.',
+    misleads: 'The vendor does not state the scale, and leads that were never scored have its default, 0.',
   },
   funnel_conversations: {
     title: 'Conversations by funnel step',

@@ -21,13 +21,4 @@ export const PEOPLE = metricsOf('People', PERSON, {
     definition: 'Conversations that a person resolved last, by the day of the resolution.',
     misleads: 'An automatic rule may resolve in the name of a person.',
   },
-  person_handoff_wait_average: {
-    title: 'Wait for people (average)',
-    unit: 'seconds',
-    better: 'lower',
-    numerator: 'fsum(handoff_wait_seconds_sum)',
-    denominator: 'sum(handoff_waits)',
-    definition: 'Average time from the request to the acceptance of the handoffs that a person accepted.',
-    misleads: 'One night of waiting moves an average: see the median of waits for a person.',
-  },
 })

@@ -19,7 +19,8 @@ export const VOLUME = metricsOf('Volume', CONVERSATIONS, {
   contacts: {
     title: 'Contacts',
     unit: 'count',
-    numerator: 'count(DISTINCT contact_id)',
+    // None is unknown: a policy may drop them.
+    numerator: 'nullif(count(DISTINCT contact_id), 0)',
     isAdditive: false,
     behind: 'contact_id IS NOT NULL',
     definition: 'Different contacts who began a conversation in the period.',
