@@ -129,7 +129,7 @@ export interface ErrorParts {
   /** Says in one sentence what is wrong, and where. Never contains a token or personal data. */
   what: string
   /** Tells the user in one imperative sentence what to do. */
-  hint?: string
+  hint?: string | undefined
   cause?: unknown
   /** Facts for machines (status, agent, file); plain JSON. */
   facts?: Record<string, string | number | boolean | null>

@@ -22,21 +22,15 @@ export const metricsQueries = z.strictObject({
   queries: z.array(metricsRequest).min(1).max(50),
 })
 
-export type MetricsQueries = z.output<typeof metricsQueries>
-
 type QueryAnswer = { metrics: MetricAnswered[] } | Behind | ExplanationAnswer
 
-export interface MetricsAnswers {
-  answers: QueryAnswer[]
-}
-
 /** A metric as clients see it. */
-export interface ListedMetric
-  extends Pick<Metric, 'name' | 'title' | 'subject' | 'definition' | 'misleads' | 'unit' | 'better'> {
-  minimum: number
-  needsCoverage: boolean
-  isLevel: boolean
-  unitBy: DimensionName | null
+const SHOWN = [
+  ...(['name', 'title', 'subject', 'definition', 'misleads', 'unit', 'better'] as const),
+  ...(['minimum', 'needsCoverage', 'isLevel', 'unitBy'] as const),
+]
+
+export interface ListedMetric extends Pick<Metric, (typeof SHOWN)[number]> {
   hasConversations: boolean
   dimensions: { name: DimensionName; title: string }[]
 }
@@ -54,17 +48,7 @@ export class DeclaredMetrics {
 
   list(scopes: ReadonlySet<Scope>): ListedMetric[] {
     return this.metrics.map(metric => ({
-      name: metric.name,
-      title: metric.title,
-      subject: metric.subject,
-      definition: metric.definition,
-      misleads: metric.misleads,
-      unit: metric.unit,
-      better: metric.better,
-      minimum: metric.minimum,
-      needsCoverage: metric.needsCoverage,
-      isLevel: metric.isLevel,
-      unitBy: metric.unitBy,
+      ...(Object.fromEntries(SHOWN.map(field => [field, metric[field]])) as Pick<Metric, (typeof SHOWN)[number]>),
       hasConversations: metric.behind !== null,
       dimensions: metric.dimensions
         .filter(name => this.isShown(metric, name, scopes))
@@ -75,14 +59,13 @@ export class DeclaredMetrics {
   /** @throws METRIC_UNKNOWN, METRIC_INVALID, SCOPE_MISSING */
   answer(
     readers: Pick<SnapshotReaders, 'reading'>,
-    { queries }: MetricsQueries,
+    { queries }: z.output<typeof metricsQueries>,
     scopes: ReadonlySet<Scope>,
-  ): Promise<{ answer: MetricsAnswers; state: SnapshotState }> {
+  ): Promise<{ answers: QueryAnswer[] } & SnapshotState> {
     for (const query of queries) this.expectShown(query, scopes)
     return readers.reading(async (rows, state) => {
       const context = await this.contextOf(rows)
-      const answers = await Promise.all(queries.map(query => answerOne(context, query)))
-      return { answer: { answers }, state }
+      return { answers: await Promise.all(queries.map(query => answerOne(context, query))), ...state }
     })
   }
 

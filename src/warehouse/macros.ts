@@ -1,6 +1,6 @@
 // SQL macros of the writing connection, which the catalog's expressions call. DuckDB expands a macro at each call and
 // copies an argument to each use of its parameter, so fewer uses make shorter plans.
-import { SENDERS } from '../catalog/events/sender-roles.ts'
+import { ROLES } from '../catalog/events/sender-roles.ts'
 import { FORMS } from '../catalog/shape.ts'
 import { MAX_CLOCK_SKEW_MS, MOMENT_TEXTS } from '../core/time.ts'
 
@@ -158,15 +158,11 @@ const CONTACT_EMAIL = `CREATE OR REPLACE TEMP MACRO contact_email(x) AS
 const CONTACT_PHONE = `CREATE OR REPLACE TEMP MACRO contact_phone(x) AS
   nullif(regexp_extract(regexp_replace(regexp_replace(regexp_replace(trim(x), '\\(0\\)', ''), '[\\s()./-]', '', 'g'), '^00', '+'), '^\\+[1-9]\\d{6,14}$'), '')`
 
-const rolesOf = (sender: string): string =>
-  Object.entries(SENDERS)
-    .filter(([, who]) => who === sender)
-    .map(([role]) => `'${role}'`)
-    .join(', ')
+const SENDERS = ['contact', 'agent', 'person'] as const
 
 /** The sender of a message, by the vendor's role name: the contact, the AI agent or a person; NULL for another role. */
 const SENDER_OF = `CREATE OR REPLACE TEMP MACRO sender_of(role) AS CASE
-  ${['contact', 'agent', 'person'].map(sender => `WHEN lower(role) IN (${rolesOf(sender)}) THEN '${sender}'`).join(' ')} END`
+  ${SENDERS.map(sender => `WHEN lower(role) IN ('${ROLES[sender].join("', '")}') THEN '${sender}'`).join(' ')} END`
 
 /** The id of the person who wrote a message, from the fields without a column. The vendor does not document their names. */
 const SENDER_ID_OF = `CREATE OR REPLACE TEMP MACRO sender_id_of(fields) AS

@@ -1,30 +1,10 @@
-/** Who sent a message of a transcript, by its role in lower case; null for roles of texts that no participant wrote. */
-export const SENDERS = {
-  user: 'contact',
-  customer: 'contact',
-  contact: 'contact',
-  visitor: 'contact',
-  client: 'contact',
-  lead: 'contact',
-  caller: 'contact',
-  assistant: 'agent',
-  ai: 'agent',
-  bot: 'agent',
-  agent: 'agent',
-  model: 'agent',
-  human: 'person',
-  human_agent: 'person',
-  'human-agent': 'person',
-  humanagent: 'person',
-  live_agent: 'person',
-  'live-agent': 'person',
-  operator: 'person',
-  support: 'person',
-  admin: 'person',
-  staff: 'person',
-  person: 'person',
-  system: null,
-  developer: null,
-  tool: null,
-  function: null,
-} as const
+/** Roles of a transcript's messages in lower case, by who sent them. `nobody`: no participant wrote the text. */
+export const ROLES = {
+  contact: ['user', 'customer', 'contact', 'visitor', 'client', 'lead', 'caller'],
+  agent: ['assistant', 'ai', 'bot', 'agent', 'model'],
+  person: [
+    ...['human', 'human_agent', 'human-agent', 'humanagent', 'live_agent', 'live-agent'],
+    ...['operator', 'support', 'admin', 'staff', 'person'],
+  ],
+  nobody: ['system', 'developer', 'tool', 'function'],
+}

@@ -4,7 +4,7 @@
 import { momentIn } from '../../core/time.ts'
 import { ExactNumber, writeExactly } from '../../json/exact-json.ts'
 import { isObject, isScalar } from '../inspection/inspect.ts'
-import { SENDERS } from './sender-roles.ts'
+import { ROLES } from './sender-roles.ts'
 
 /** One message; a turn without messages counts as one. */
 interface Message {
@@ -32,7 +32,8 @@ const SESSION_ID = ['sessionId', 'sessionID', 'session_id']
 const ROLE = ['role', 'from', 'sender']
 
 /** True for words for roles. Other senders may be names, addresses or telephone numbers, which the column must not contain. */
-const isRole = (value: unknown): boolean => Object.hasOwn(SENDERS, String(value).toLowerCase())
+const isRole = (value: unknown): boolean => ROLE_WORDS.has(String(value).toLowerCase())
+const ROLE_WORDS = new Set(Object.values(ROLES).flat())
 
 const AT = ['timestamp', 'ts', 'createdAt', 'created_at', 'sentAt', 'time', 'date']
 

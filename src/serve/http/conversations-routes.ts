@@ -5,7 +5,7 @@ import { conversationOf, KEY, MART, textOf } from '../conversation.ts'
 import type { DeclaredQuery, SnapshotReaders } from '../readers/snapshot-readers.ts'
 import { expectScope, type Routes } from './app.ts'
 import { invalidRequest } from './problem.ts'
-import { snapshotRoute } from './snapshot-route.ts'
+import { record, snapshotRoute } from './snapshot-route.ts'
 
 /** Newest first; rows without a time come last. */
 const STARTED_US = 'CASE WHEN isfinite(c.started_at) THEN epoch_us(c.started_at) ELSE 0 END'
@@ -68,7 +68,7 @@ const filters = z.strictObject({
   limit: z.coerce.number().int().min(1).max(500).default(50),
 })
 
-const rows = z.array(z.record(z.string(), z.unknown()))
+const rows = z.array(record)
 
 const LIST = {
   path: '/v1/conversations',
@@ -89,7 +89,7 @@ const ONE = {
   in: 'param',
   given: z.object({ workspace: z.string(), agent: z.string(), id: z.string() }),
   answer: {
-    conversation: z.record(z.string(), z.unknown()),
+    conversation: record,
     transcript: rows.nullable(),
     whyNoTranscript: z.string().nullable(),
     ...{ states: rows, handoffs: rows, events: rows, spend: rows },
@@ -104,7 +104,7 @@ async function listOf(query: DeclaredQuery, { limit, ...given }: z.output<typeof
     ORDER BY ${ORDER.map(column => `${column} DESC`).join(', ')} LIMIT ${limit + 1}`)
   const conversations = found.slice(0, limit).map(({ _key, ...row }) => row)
   const next = found.length > limit ? Buffer.from(found[limit - 1]!._key).toString('base64url') : null
-  return { fields: { conversations, next }, state }
+  return { conversations, next, ...state }
 }
 
 export const conversationsRoutes =
@@ -116,9 +116,9 @@ export const conversationsRoutes =
     })(app)
     snapshotRoute(readers, ONE, (given, scopes) =>
       // All queries read one state.
-      readers.reading(async (query, state) => {
-        const fields = await conversationOf(query, given, scopes.has('content'))
-        return { fields, state }
-      }),
+      readers.reading(async (query, state) => ({
+        ...(await conversationOf(query, given, scopes.has('content'))),
+        ...state,
+      })),
     )(app)
   }

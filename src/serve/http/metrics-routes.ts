@@ -1,12 +1,9 @@
 // `GET /v1/metrics` and `POST /v1/metrics/query`: the declared figures.
-import { createRoute, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
 import { type DeclaredMetrics, metricsQueries } from '../declared-metrics.ts'
 import type { SnapshotReaders } from '../readers/snapshot-readers.ts'
-import { needs, type Routes } from './app.ts'
-import { PROBLEMS } from './problem.ts'
-import { AS_OF_HEADER, snapshotRoute } from './snapshot-route.ts'
-
-const any = z.record(z.string(), z.unknown())
+import type { Routes } from './app.ts'
+import { record, snapshotRoute } from './snapshot-route.ts'
 
 const LIST = {
   path: '/v1/metrics',
@@ -14,30 +11,25 @@ const LIST = {
   scopes: ['metrics'],
   in: 'query',
   given: z.object({}),
-  answer: { metrics: z.array(any) },
+  answer: { metrics: z.array(record) },
+} as const
+
+const QUERY = {
+  path: '/v1/metrics/query',
+  summary: 'Answer declared figures, many in one request',
+  scopes: ['metrics'],
+  in: 'json',
+  given: metricsQueries,
+  answer: { answers: z.array(record) },
 } as const
 
 export const metricsRoutes =
   (readers: SnapshotReaders, metrics: DeclaredMetrics): Routes =>
   app => {
-    snapshotRoute(readers, LIST, async (_, scopes) => ({
-      fields: { metrics: metrics.list(scopes) },
-      state: readers.state(),
-    }))(app)
-    const asked = createRoute({
-      method: 'post',
-      path: '/v1/metrics/query',
-      summary: 'Answer declared figures, many in one request',
-      middleware: [needs('metrics')] as const,
-      request: { body: { content: { 'application/json': { schema: metricsQueries } }, required: true } },
-      responses: {
-        200: { description: 'The figures', content: { 'application/json': { schema: any } } },
-        ...PROBLEMS,
-      },
-    })
-    app.openapi(asked, async c => {
-      const { answer: fields, state } = await metrics.answer(readers, c.req.valid('json'), c.get('principal').scopes)
-      c.header(AS_OF_HEADER, state.asOf)
-      return c.json({ ...fields, asOf: state.asOf }, 200)
-    })
+    const list = snapshotRoute(readers, LIST, async (_, scopes) => ({
+      metrics: metrics.list(scopes),
+      ...readers.state(),
+    }))
+    list(app)
+    snapshotRoute(readers, QUERY, (given, scopes) => metrics.answer(readers, given, scopes))(app)
   }

@@ -1,7 +1,8 @@
 // Errors of `serve` in HTTP: a status for each code, and one JSON body, as OpenAPI describes it.
 import { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { ConvohouseError, type ErrorCode, type ErrorKind } from '../../core/errors.ts'
+import { ConvohouseError } from '../../core/errors.ts'
+import { statusOf } from '../../warehouse/query/http/protocol.ts'
 
 const problem = z
   .object({
@@ -29,18 +30,6 @@ const STATUSES = {
 
 type Status = keyof typeof STATUSES
 
-const OF_CODE: Partial<Record<ErrorCode, Status>> = {
-  NOT_SIGNED_IN: 401,
-  SQL_REFUSED: 403,
-  QUERY_HELD: 403,
-  CONVERSATION_UNKNOWN: 404,
-  TOO_MANY_REQUESTS: 429,
-  QUERY_TIMEOUT: 504,
-  QUERY_MEMORY: 507,
-}
-
-const OF_KIND: Partial<Record<ErrorKind, Status>> = { input: 400, access: 403, transient: 503 }
-
 /** The answers to failed requests, for OpenAPI. */
 export const PROBLEMS = Object.fromEntries(
   Object.entries(STATUSES).map(([status, description]) => [
@@ -55,8 +44,8 @@ export function sendProblem(c: Context, error: unknown): Response {
     const what = 'The request failed because of a bug in convohouse.'
     return c.json({ error: { code: 'UNEXPECTED', what, hint: 'Please report it.' } }, 500)
   }
-  const { code, message: what, hint, facts, kind } = error
-  const status = (facts.status as Status | undefined) ?? OF_CODE[code] ?? OF_KIND[kind] ?? 500
+  const { code, message: what, hint, facts } = error
+  const status = statusOf(error) as Status
   if (status === 401) c.header('WWW-Authenticate', 'Bearer realm="convohouse"')
   if (status === 429 || status === 503) c.header('Retry-After', String(facts.retryAfterSeconds ?? 1))
   return c.json({ error: { code, what, hint } }, status)

@@ -9,7 +9,7 @@ import { TRUNCATED_HEADER } from '../../warehouse/query/http/protocol.ts'
 import type { QueryAnswer, SnapshotReaders } from '../readers/snapshot-readers.ts'
 import { needs, type Routes } from './app.ts'
 import { PROBLEMS } from './problem.ts'
-import { AS_OF_HEADER } from './snapshot-route.ts'
+import { AS_OF_HEADER, record } from './snapshot-route.ts'
 
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()])
 
@@ -25,8 +25,9 @@ const query = z
   })
   .openapi('Query')
 
-const rows = z.array(z.record(z.string(), z.unknown()))
-const answer = z.object({ rows, truncated: z.boolean(), asOf: z.iso.datetime() }).openapi('QueryAnswer')
+const answer = z
+  .object({ rows: z.array(record), truncated: z.boolean(), asOf: z.iso.datetime() })
+  .openapi('QueryAnswer')
 
 const bytes = { schema: z.string().openapi({ format: 'binary' }) }
 
@@ -75,8 +76,8 @@ function asObject(answer: QueryAnswer): Transform {
 
 export const queryRoute =
   (readers: SnapshotReaders): Routes =>
-  app => {
-    app.openapi(route, async c => {
+  app =>
+    void app.openapi(route, async c => {
       const { outgoing } = c.env as { outgoing: ServerResponse }
       const gone = new AbortController()
       outgoing.once('close', () => gone.abort())
@@ -97,4 +98,3 @@ export const queryRoute =
       }
       return RESPONSE_ALREADY_SENT as never
     })
-  }

@@ -1,4 +1,4 @@
-// A GET whose JSON comes from the snapshot, with as-of and ETag. It depends on the snapshot, on the URL and on the token's scopes.
+// A route whose JSON comes from the snapshot, with as-of. That of a GET has an ETag: it depends on the snapshot, the URL and the token's scopes.
 import { createHash } from 'node:crypto'
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
@@ -15,8 +15,8 @@ interface SnapshotRoute<Given extends z.ZodObject> {
   description?: string
   /** Any of these scopes is enough. */
   scopes: readonly Scope[]
-  /** Where the parameters are, and what they are. */
-  in: 'query' | 'param'
+  /** Where the parameters are, and what they are. A route with `json` is a POST. */
+  in: 'query' | 'param' | 'json'
   given: Given
   /** The fields of the answer besides `asOf`. */
   answer: z.ZodRawShape
@@ -34,20 +34,29 @@ function tagOf({ version }: SnapshotState, c: Context<ServeEnv>): string {
 export const isHeld = (c: Context<ServeEnv>, held: string): boolean =>
   (c.req.header('if-none-match') ?? '').split(/, */).some(tag => tag.replace(/^W\//, '') === held)
 
+/** A row, or an object whose fields other places describe. */
+export const record = z.record(z.string(), z.unknown())
+
+const requestOf = (place: 'query' | 'param' | 'json', given: z.ZodObject) => {
+  if (place === 'query') return { query: given }
+  if (place === 'param') return { params: given }
+  return { body: { content: { 'application/json': { schema: given } }, required: true } }
+}
+
 /** Adds the route. `work` returns the fields of the answer, and the state that they are from. */
 export const snapshotRoute =
   <Given extends z.ZodObject>(
     readers: SnapshotReaders,
     { in: place, given, answer, scopes, ...route }: SnapshotRoute<Given>,
-    work: (given: z.output<Given>, scopes: ReadonlySet<Scope>) => Promise<{ fields: object; state: SnapshotState }>,
+    work: (given: z.output<Given>, scopes: ReadonlySet<Scope>) => Promise<SnapshotState>,
   ): Routes =>
   app => {
     const schema = z.object({ ...answer, asOf: z.iso.datetime() })
     const described = createRoute({
       ...route,
-      method: 'get',
+      method: place === 'json' ? 'post' : 'get',
       middleware: [needs(...scopes)] as const,
-      request: place === 'query' ? { query: given } : { params: given },
+      request: requestOf(place, given),
       responses: {
         200: { description: 'The answer', content: { 'application/json': { schema } } },
         304: { description: 'Unchanged' },
@@ -56,14 +65,15 @@ export const snapshotRoute =
     })
     app.openapi(described, async c => {
       const send = (state: SnapshotState, fields: object | null) => {
-        c.header('ETag', tagOf(state, c))
+        if (place !== 'json') c.header('ETag', tagOf(state, c))
         c.header('Vary', 'Authorization, Cookie')
         c.header(AS_OF_HEADER, state.asOf)
-        return (fields ? c.json({ ...fields, asOf: state.asOf }) : c.body(null, 304)) as never
+        return (fields ? c.json(fields) : c.body(null, 304)) as never
       }
       const held = readers.state()
-      if (isHeld(c, tagOf(held, c))) return send(held, null)
-      const { fields, state } = await work(c.req.valid(place as never) as z.output<Given>, c.get('principal').scopes)
-      return send(state, fields)
+      if (place !== 'json' && isHeld(c, tagOf(held, c))) return send(held, null)
+      const answered = await work(c.req.valid(place as never) as z.output<Given>, c.get('principal').scopes)
+      const { version: _, ...fields } = answered
+      return send(answered, fields)
     })
   }

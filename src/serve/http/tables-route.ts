@@ -15,7 +15,4 @@ const ROUTE = {
 } as const
 
 export const tablesRoute = (readers: SnapshotReaders, classes: ColumnClasses) =>
-  snapshotRoute(readers, ROUTE, async (_, scopes) => {
-    const { tables, ...state } = await tablesSeen(readers, classes, scopes)
-    return { fields: { tables }, state }
-  })
+  snapshotRoute(readers, ROUTE, (_, scopes) => tablesSeen(readers, classes, scopes))

@@ -49,130 +49,100 @@ const said = (value: object, before?: string): ToolResult => ({
   content: [before ?? [], JSON.stringify(value)].flat().map(text => ({ type: 'text' as const, text })),
 })
 
-/** Returns the answer of a tool. Errors are answers, so that the assistant can correct its question. */
-async function answering(work: () => Promise<ToolResult>): Promise<ToolResult> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof ConvohouseError)) throw error
-    const { code, message: what, hint } = error
-    return { ...said({ error: { code, what, ...(hint !== undefined && { hint }) } }), isError: true }
+/** Returns what adds tools to a server. A tool's errors are answers, so that the assistant can correct its question. */
+const toolsOf =
+  (server: McpServer) =>
+  <Given extends z.ZodObject>(
+    name: string,
+    { given, ...described }: { title: string; description: string; given: Given },
+    work: (given: z.output<Given>, signal: AbortSignal) => Promise<ToolResult>,
+  ): void => {
+    const config = { ...described, annotations: READ_ONLY, inputSchema: given as z.ZodObject }
+    server.registerTool(name, config, async (asked, { mcpReq }) => {
+      try {
+        return await work(asked as z.output<Given>, mcpReq.signal)
+      } catch (error) {
+        if (!(error instanceof ConvohouseError)) throw error
+        const { code, message: what, hint } = error
+        return { ...said({ error: { code, what, hint } }), isError: true }
+      }
+    })
   }
+
+const LIST_METRICS = {
+  title: 'List metrics',
+  description: 'Lists the declared figures: definition, when it misleads, unit, dimensions to split and filter by.',
+  given: z.object({ subject: z.string().optional().describe('Only those under this heading') }),
 }
 
-function addMetrics(server: McpServer, { metrics, readers, scopes }: AssistantOptions): void {
-  server.registerTool(
-    'list_metrics',
-    {
-      title: 'List metrics',
-      description: 'Lists the declared figures: definition, when it misleads, unit, dimensions to split and filter by.',
-      annotations: READ_ONLY,
-      inputSchema: z.object({ subject: z.string().optional().describe('Only those under this heading') }),
-    },
-    ({ subject }) =>
-      answering(async () => {
-        const all = metrics.list(scopes)
-        const shown = all.filter(metric => subject === undefined || metric.subject === subject)
-        return said({
-          subjects: [...new Set(all.map(metric => metric.subject))],
-          metrics: shown,
-          asOf: readers.state().asOf,
-        })
-      }),
-  )
-  server.registerTool(
-    'query_metrics',
-    {
-      title: 'Query metrics',
-      description:
-        'Answers declared figures for a period of local days, by grain, split and filter, compared with the period before. Each value has its number of observations and says whether the period was exported (isCovered) and is over (isUnfinished).',
-      annotations: READ_ONLY,
-      inputSchema: metricsRequest,
-    },
-    request =>
-      answering(async () => {
-        const { answer, state } = await metrics.answer(readers, { queries: [request] }, scopes)
-        return said({ ...answer.answers[0], asOf: state.asOf })
-      }),
-  )
+const QUERY_METRICS = {
+  title: 'Query metrics',
+  description:
+    'Answers declared figures for a period of local days, by grain, split and filter, compared with the period before. Each value has its number of observations and says whether the period was exported (isCovered) and is over (isUnfinished).',
+  given: metricsRequest,
 }
 
-function addTables(server: McpServer, { readers, classes, scopes }: AssistantOptions): void {
-  server.registerTool(
-    'describe_table',
-    {
-      title: 'Describe tables',
-      description: 'Without a name, lists the tables; with one, its columns with types and descriptions.',
-      annotations: READ_ONLY,
-      inputSchema: z.object({ table: z.string().optional().describe('For example marts.fct_conversations') }),
-    },
-    ({ table }) =>
-      answering(async () => {
-        const { tables, asOf } = await tablesSeen(readers, classes, scopes)
-        if (table === undefined) return said({ tables: tables.map(({ name, about }) => ({ name, about })), asOf })
-        const found = tables.find(({ name }) => name === table)
-        if (found) return said({ ...found, asOf })
-        throw new ConvohouseError('FLAG_INVALID', {
-          what: `There is no table ${JSON.stringify(table)}.`,
-          hint: 'describe_table without a name lists the tables.',
-        })
-      }),
-  )
+const DESCRIBE_TABLE = {
+  title: 'Describe tables',
+  description: 'Without a name, lists the tables; with one, its columns with types and descriptions.',
+  given: z.object({ table: z.string().optional().describe('For example marts.fct_conversations') }),
 }
 
-function addConversation(server: McpServer, { readers, scopes }: AssistantOptions): void {
-  server.registerTool(
-    'conversation',
-    {
-      title: 'Read a conversation',
-      description:
-        'Everything known of one conversation: facts, transcript or why there is none, states, handoffs, events, costs.',
-      annotations: READ_ONLY,
-      inputSchema: z.object({ workspace: z.string(), agent: z.string(), id: z.string() }),
-    },
-    key =>
-      answering(() =>
-        readers.reading(async (query, { asOf }) =>
-          said({ ...(await conversationOf(query, key, scopes.has('content'))), asOf }, UNTRUSTED),
-        ),
-      ),
-  )
+const CONVERSATION = {
+  title: 'Read a conversation',
+  description:
+    'Everything known of one conversation: facts, transcript or why there is none, states, handoffs, events, costs.',
+  given: z.object({ workspace: z.string(), agent: z.string(), id: z.string() }),
 }
 
-function addSql(server: McpServer, { readers, scopes }: AssistantOptions): void {
-  server.registerTool(
-    'query',
-    {
-      title: 'Run SQL',
-      description: `Runs one SELECT in DuckDB's dialect on the snapshot, at most ${MAX_ROWS} rows. Marts (schema marts) have names beside ids and local days.`,
-      annotations: READ_ONLY,
-      inputSchema: z.object({ sql: z.string() }),
-    },
-    ({ sql }, { mcpReq }) =>
-      answering(async () => {
-        const answer = await readers.query({
-          sql,
-          accept: 'application/json',
-          maxRows: MAX_ROWS,
-          timeoutMs: QUERY_TIMEOUT_MS,
-          withContent: scopes.has('content'),
-          signal: mcpReq.signal,
-        })
-        const rows: unknown = JSON.parse(await textOf(answer.body))
-        if (answer.status !== 200) return { ...said(rows as object), isError: true }
-        const asOf = answer.headers[AS_OF_HEADER.toLowerCase()]
-        return said({ rows, count: (rows as unknown[]).length, truncated: isTruncated(answer), sql, asOf }, UNTRUSTED)
-      }),
-  )
+const QUERY = {
+  title: 'Run SQL',
+  description: `Runs one SELECT in DuckDB's dialect on the snapshot, at most ${MAX_ROWS} rows. Marts (schema marts) have names beside ids and local days.`,
+  given: z.object({ sql: z.string() }),
 }
 
 /** Returns a server with the tools of these scopes. It answers one request or one connection. */
-export function assistantServer(options: AssistantOptions): McpServer {
-  const { scopes, version } = options
+export function assistantServer({ readers, metrics, classes, scopes, version }: AssistantOptions): McpServer {
   const server = new McpServer({ name: 'convohouse', version }, { instructions: INSTRUCTIONS })
-  if (scopes.has('metrics')) addMetrics(server, options)
-  if (scopes.has('metrics') || scopes.has('sql')) addTables(server, options)
-  if (scopes.has('content')) addConversation(server, options)
-  if (scopes.has('sql')) addSql(server, options)
+  const add = toolsOf(server)
+  const withContent = scopes.has('content')
+  if (scopes.has('metrics')) {
+    add('list_metrics', LIST_METRICS, async ({ subject }) => {
+      const all = metrics.list(scopes)
+      const subjects = [...new Set(all.map(metric => metric.subject))]
+      const shown = all.filter(metric => subject === undefined || metric.subject === subject)
+      return said({ subjects, metrics: shown, asOf: readers.state().asOf })
+    })
+    add('query_metrics', QUERY_METRICS, async request => {
+      const { answers, asOf } = await metrics.answer(readers, { queries: [request] }, scopes)
+      return said({ ...answers[0], asOf })
+    })
+  }
+  if (scopes.has('metrics') || scopes.has('sql'))
+    add('describe_table', DESCRIBE_TABLE, async ({ table }) => {
+      const { tables, asOf } = await tablesSeen(readers, classes, scopes)
+      if (table === undefined) return said({ tables: tables.map(({ name, about }) => ({ name, about })), asOf })
+      const found = tables.find(({ name }) => name === table)
+      if (found) return said({ ...found, asOf })
+      throw new ConvohouseError('FLAG_INVALID', {
+        what: `There is no table ${JSON.stringify(table)}.`,
+        hint: 'describe_table without a name lists the tables.',
+      })
+    })
+  if (withContent)
+    add('conversation', CONVERSATION, key =>
+      readers.reading(async (query, { asOf }) =>
+        said({ ...(await conversationOf(query, key, withContent)), asOf }, UNTRUSTED),
+      ),
+    )
+  if (scopes.has('sql'))
+    add('query', QUERY, async ({ sql }, signal) => {
+      const limits = { maxRows: MAX_ROWS, timeoutMs: QUERY_TIMEOUT_MS }
+      const answer = await readers.query({ sql, accept: 'application/json', ...limits, withContent, signal })
+      const rows: unknown = JSON.parse(await textOf(answer.body))
+      if (answer.status !== 200) return { ...said(rows as object), isError: true }
+      const asOf = answer.headers[AS_OF_HEADER.toLowerCase()]
+      return said({ rows, count: (rows as unknown[]).length, truncated: isTruncated(answer), sql, asOf }, UNTRUSTED)
+    })
   return server
 }

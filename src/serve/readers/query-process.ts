@@ -75,7 +75,6 @@ process.once('message', (message: OpenQueryProcess) => {
   })
   open(message).then(
     state => send({ kind: 'opened', state }),
-    ({ code, message: what, hint }: ConvohouseError) =>
-      send({ kind: 'failed', code: code ?? 'TARGET_UNUSABLE', what, ...(hint !== undefined && { hint }) }),
+    ({ code = 'TARGET_UNUSABLE', message: what, hint }: ConvohouseError) => send({ kind: 'failed', code, what, hint }),
   )
 })

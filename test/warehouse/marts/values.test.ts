@@ -1,6 +1,6 @@
 // Rules that hold for every row of every mart, in every workspace of the corpus.
 import { expect, it } from 'vitest'
-import { SENDERS } from '../../../src/catalog/events/sender-roles.ts'
+import { ROLES } from '../../../src/catalog/events/sender-roles.ts'
 import { isPersonal } from '../../../src/catalog/shape.ts'
 import { marts } from '../../../src/warehouse/marts/declarations.ts'
 import { corpusWarehouse } from '../corpus/template.ts'
@@ -58,7 +58,7 @@ it('a service level is met if the measured wait is at most the target', async ()
 })
 
 it('each word that is taken for a role has a sender, unless no participant wrote the text', async () => {
-  const words = Object.keys(SENDERS).map(role => `'${role.toUpperCase()}'`)
+  const words = Object.values(ROLES).flatMap(roles => roles.map(role => `'${role.toUpperCase()}'`))
   const others = await app.warehouse.writer.rows(
     `SELECT role FROM (SELECT unnest([${words.join(', ')}]) AS role) WHERE sender_of(role) IS NULL ORDER BY role`,
   )

@@ -11,7 +11,7 @@ export const CELLS_MEDIA_TYPE = `application/vnd.convohouse.cells.v${serialize(n
 export interface ErrorBody {
   code: string
   what: string
-  hint?: string
+  hint?: string | undefined
 }
 
 export type CellsMessage = { columns: Column[] } | { batch: Batch } | { end: Tally } | { error: ErrorBody }

@@ -1,5 +1,5 @@
 // What clients and servers of queries over HTTP share: paths, headers, formats, errors. Loads no DuckDB.
-import { ConvohouseError, ERRORS, type ErrorCode } from '../../../core/errors.ts'
+import { ConvohouseError, ERRORS, type ErrorCode, type ErrorKind } from '../../../core/errors.ts'
 import { CELLS_MEDIA_TYPE, type ErrorBody } from '../formats/cells.ts'
 import type { StreamedFormat } from '../formats/encode.ts'
 
@@ -34,25 +34,31 @@ export function formatOf(accept = '*/*'): QueryFormat {
   throw invalidRequest(406, `There is no format for ${accept}.`, `Accept one of ${Object.keys(FORMATS).join(', ')}.`)
 }
 
-const STATUSES: Partial<Record<ErrorCode, number>> = {
-  SQL_INVALID: 400,
+const OF_CODE: Partial<Record<ErrorCode, number>> = {
+  NOT_SIGNED_IN: 401,
   SQL_REFUSED: 403,
-  TOO_MANY_QUERIES: 503,
-  INTERRUPTED: 503,
+  QUERY_HELD: 403,
+  CONVERSATION_UNKNOWN: 404,
+  TOO_MANY_REQUESTS: 429,
   QUERY_TIMEOUT: 504,
   QUERY_MEMORY: 507,
-  QUERY_HELD: 403,
 }
 
+const OF_KIND: Partial<Record<ErrorKind, number>> = { input: 400, access: 403, transient: 503 }
+
+/** Returns the HTTP status of an answer that reports an error. */
+export const statusOf = ({ code, kind, facts }: ConvohouseError): number =>
+  typeof facts.status === 'number' ? facts.status : (OF_CODE[code] ?? OF_KIND[kind] ?? 500)
+
 /** Returns the answer that reports an error before the first row. */
-export const errorAnswer = ({ code, message: what, hint, facts }: ConvohouseError) => ({
-  status: typeof facts.status === 'number' ? facts.status : (STATUSES[code] ?? 500),
-  headers: { 'Content-Type': 'application/json', ...(code === 'TOO_MANY_QUERIES' && { 'Retry-After': '1' }) },
-  body: { error: { code, what, ...(hint !== undefined && { hint }) } satisfies ErrorBody },
-})
+export function errorAnswer(error: ConvohouseError) {
+  const { code, message: what, hint } = error
+  const headers = { 'Content-Type': 'application/json', ...(code === 'TOO_MANY_QUERIES' && { 'Retry-After': '1' }) }
+  return { status: statusOf(error), headers, body: { error: { code, what, hint } satisfies ErrorBody } }
+}
 
 /** Returns the error that an answer reports. A code that only a newer version knows becomes SQL_INVALID. */
 export function errorFrom({ code, what, hint }: ErrorBody): ConvohouseError {
   const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'SQL_INVALID'
-  return new ConvohouseError(known, { what, ...(hint !== undefined && { hint }) })
+  return new ConvohouseError(known, { what, hint })
 }
