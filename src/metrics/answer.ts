@@ -1,5 +1,5 @@
 // From the rows of a metric's statement to an answer: values with the number of observations, coverage and comparison.
-import type { Metric } from './declaration.ts'
+import { isRankedByValue, type Metric } from './declaration.ts'
 import { type Bucket, bucketsOf, type Grain, type Period } from './periods.ts'
 import type { MetricRow } from './statement.ts'
 
@@ -40,7 +40,7 @@ export interface MetricAnswer {
   period: Period
   periodBefore: Period | null
   buckets: Bucket[]
-  /** The values of the split by observations, then all others; last, the total over all values. */
+  /** The values of the split by rank, then all others; last, the total over all values. */
   series: Series[]
 }
 
@@ -80,18 +80,19 @@ export const splitOf = ({ isSplit, isOther, workspace, value, label }: MetricRow
 const rowKey = (isBefore: boolean, bucket: string | null, split: SplitValue | null): string =>
   JSON.stringify([isBefore, bucket, split && splitKey(split)])
 
-/** Returns the splits of the period, by observations; those of the period before alone are in the answer too, last. */
-function splitsIn(rows: readonly MetricRow[]): SplitValue[] {
-  const all = new Map<string, { split: SplitValue; n: number }>()
+/** Returns the splits of the period by rank; those of the period before alone are in the answer too, last. */
+function splitsIn(metric: Metric, rows: readonly MetricRow[]): SplitValue[] {
+  const all = new Map<string, { split: SplitValue; rank: number }>()
+  const rankOf = (row: MetricRow) => (isRankedByValue(metric) ? (row.numerator ?? 0) : row.n)
   for (const row of rows) {
     const split = splitOf(row)
     if (!split || row.bucket !== null) continue
     const known = all.get(splitKey(split))
-    const n = (known?.n ?? 0) + (row.isBefore ? 0 : row.n)
-    all.set(splitKey(split), { split: known?.split ?? split, n })
+    const rank = (known?.rank ?? 0) + (row.isBefore ? 0 : rankOf(row))
+    all.set(splitKey(split), { split: known?.split ?? split, rank })
   }
   return [...all.values()]
-    .sort((a, b) => Number(a.split.isOther) - Number(b.split.isOther) || b.n - a.n)
+    .sort((a, b) => Number(a.split.isOther) - Number(b.split.isOther) || b.rank - a.rank)
     .map(({ split }) => split)
 }
 
@@ -112,7 +113,7 @@ export function answerOf({ metric, grain, period, before, rows, today, isCovered
       other && !isUnfinished && own.isCovered ? side(true, key === null ? null : other.key, other, split) : null
     return { ...own, isUnfinished, comparedWith: compared?.isCovered ? compared : null }
   }
-  const series = [...splitsIn(rows), null].map(split => {
+  const series = [...splitsIn(metric, rows), null].map(split => {
     const total = cell({ key: '', ...period }, null, before && { key: '', ...before }, split)
     if (grain === 'none') return { split, cells: [total], total }
     const cells = buckets.map((bucket, at) => cell(bucket, bucket.key, bucketsBefore[at] ?? null, split))

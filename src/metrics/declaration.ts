@@ -117,6 +117,9 @@ export const averageScore = (score: string) => ({
   behind: `${score} IS NOT NULL`,
 })
 
+/** True if values of a split are ranked by the count or sum itself, not by observations. */
+export const isRankedByValue = ({ denominator, isAdditive }: Metric): boolean => denominator === null && isAdditive
+
 const NAME = /^[a-z][a-z0-9_]{0,62}$/
 
 /** Returns what is wrong with a declaration; null if nothing is. `names`: those already taken. */

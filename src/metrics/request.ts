@@ -29,7 +29,7 @@ export const metricsRequest = z.strictObject({
   filters: filters.default({}),
   /** Dimension whose values get rows of their own. */
   split: z.enum(Object.keys(DIMENSIONS) as DimensionName[]).optional(),
-  /** Number of values with rows of their own, by observations; the others share one row. */
+  /** Number of values with rows of their own, the largest counts or sums, else the most observations; the others share one row. */
   top: z.int().min(1).max(1_000).default(10),
   /** Compares with the period before, of the same length. */
   compare: z.boolean().default(false),

@@ -1,6 +1,6 @@
 // The SQL of one metric of one request: one scan of the mart for both periods, all buckets, values of the split and totals.
 import { quoteText } from '../catalog/layout.ts'
-import type { Metric } from './declaration.ts'
+import { isRankedByValue, type Metric } from './declaration.ts'
 import { DIMENSIONS, type DimensionName } from './dimensions.ts'
 import { bucketSql, bucketsOf, type Grain, type Period } from './periods.ts'
 import type { MetricsRequest } from './request.ts'
@@ -80,7 +80,7 @@ export function metricSql(metric: Metric, rows: Rows, grouping: Grouping): strin
   const ranked = `
 ranked AS (
   SELECT _workspace, _value FROM found WHERE NOT _before GROUP BY ALL
-  ORDER BY ${metric.n} DESC, _workspace, _value LIMIT ${top}
+  ORDER BY ${isRankedByValue(metric) ? metric.numerator : metric.n} DESC NULLS LAST, _workspace, _value LIMIT ${top}
 ),
 shown AS (
   SELECT f.* REPLACE (

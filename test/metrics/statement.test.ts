@@ -3,7 +3,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { answerOf } from '../../src/metrics/answer.ts'
-import { averageScore, countOf, duration, metricsOf, share } from '../../src/metrics/declaration.ts'
+import { averageScore, countOf, duration, metricsOf, share, sumOf } from '../../src/metrics/declaration.ts'
 import { addDays, bucketsOf, GRAINS, type Grain, periodBefore } from '../../src/metrics/periods.ts'
 import { type MetricRow, metricSql } from '../../src/metrics/statement.ts'
 import { rounds } from '../tier.ts'
@@ -32,11 +32,12 @@ const fact = fc.record<Fact>({
   resolved: fc.boolean(),
 })
 
-const [COUNT, RESOLVED, SCORE, MEDIAN] = metricsOf(
+const [COUNT, SUM, RESOLVED, SCORE, MEDIAN] = metricsOf(
   'Test',
   { mart: 'facts', title: '', definition: '', misleads: '', dimensions: ['workspace', 'agent', 'channel'] },
   {
     count: countOf(),
+    sum: sumOf('score'),
     resolved: { ...share('resolved'), minimum: 2 },
     score: { ...averageScore('score'), minimum: 1 },
     median: { ...duration('score'), minimum: 1 },
@@ -46,6 +47,10 @@ const [COUNT, RESOLVED, SCORE, MEDIAN] = metricsOf(
 /** The same by hand, over the rows of one cell. */
 const BY_HAND: Record<string, (rows: Fact[]) => { value: number | null; n: number }> = {
   count: rows => ({ value: rows.length, n: rows.length }),
+  sum: rows => {
+    const sum = rows.reduce((all, { score }) => all + (score ?? 0), 0)
+    return { value: sum, n: sum }
+  },
   resolved: rows => {
     const value = rows.length < 2 ? null : rows.filter(({ resolved }) => resolved).length / rows.length
     return { value, n: rows.length }
@@ -88,7 +93,7 @@ it('any split, grain, filter and comparison equals a recomputation from the rows
   await connection.run('CREATE SCHEMA IF NOT EXISTS marts')
   const request = fc.record({
     facts: fc.array(fact, { maxLength: 120 }),
-    metric: fc.constantFrom(COUNT!, RESOLVED!, SCORE!, MEDIAN!),
+    metric: fc.constantFrom(COUNT!, SUM!, RESOLVED!, SCORE!, MEDIAN!),
     grain: fc.constantFrom(...GRAINS),
     split: fc.constantFrom('agent' as const, 'channel' as const, undefined),
     top: fc.integer({ min: 1, max: 3 }),
@@ -142,6 +147,12 @@ it('any split, grain, filter and comparison equals a recomputation from the rows
       }
     }
     if (split) expect(named.length).toBeLessThanOrEqual(top)
+    if (metric !== COUNT && metric !== SUM) return
+    const largest = answer.series.flatMap(({ split, total }) => (split && !split.isOther ? [total!.value!] : []))
+    const sumOfValue = (one: Fact) =>
+      BY_HAND[metric.name]!(within(period).filter(other => `${splitBy(other)}` === `${splitBy(one)}`)).value!
+    expect(largest).toEqual(largest.toSorted((a, b) => b - a))
+    for (const one of kept) if (split && !isNamed(one)) expect(sumOfValue(one)).toBeLessThanOrEqual(largest.at(-1) ?? 0)
   })
   await fc.assert(check, { numRuns: rounds('METRIC_STATEMENTS', { usual: 60, deep: 2_000 }) })
 })

@@ -115,7 +115,7 @@ export function assistantServer({ readers, metrics, classes, scopes, version }: 
     })
     add('query_metrics', QUERY_METRICS, async request => {
       const { answers, asOf } = await metrics.answer(readers, { queries: [request] }, scopes)
-      return said({ ...answers[0], asOf })
+      return said({ ...answers[0], asOf }, request.split && UNTRUSTED)
     })
   }
   if (scopes.has('metrics') || scopes.has('sql'))
