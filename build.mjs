@@ -3,6 +3,7 @@
 // that a Temporal worker need not do it at each start; and the command with what it imports, since most of the time of
 // `convohouse status` went into finding and reading three hundred small files.
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -57,6 +58,38 @@ async function bundlePrograms() {
   chmodSync(join(dist, 'src', 'cli', 'convohouse.cjs'), 0o755)
 }
 
+/** The dashboard's front end, with hashed names, so that browsers may keep its files forever. */
+async function bundleDashboard() {
+  const web = join(root, 'src', 'serve', 'web')
+  const bundle = await rolldown({
+    input: { dashboard: join(web, 'main.tsx') },
+    platform: 'browser',
+    tsconfig: join(web, 'tsconfig.json'),
+    transform: {
+      define: { 'process.env.NODE_ENV': '"production"' },
+      jsx: { runtime: 'automatic', importSource: 'preact' },
+    },
+  })
+  const { output } = await bundle.write({
+    dir: join(dist, 'web'),
+    format: 'esm',
+    entryFileNames: 'assets/[name]-[hash].js',
+    chunkFileNames: 'assets/[name]-[hash].js',
+    minify: true,
+  })
+  const styles = readFileSync(join(web, 'styles', 'dashboard.css'))
+  const named = `assets/dashboard-${createHash('sha256').update(styles).digest('hex').slice(0, 8)}.css`
+  writeFileSync(join(dist, 'web', named), styles)
+  cpSync(join(web, 'icon.svg'), join(dist, 'web', 'assets', 'icon.svg'))
+  const page = readFileSync(join(web, 'index.html'), 'utf8')
+    .replace('{styles}', named)
+    .replace('{icon}', 'assets/icon.svg')
+    .replace('{script}', output.find(({ isEntry }) => isEntry).fileName)
+  writeFileSync(join(dist, 'web', 'index.html'), page)
+  const packages = packagesOf(output.flatMap(chunk => chunk.moduleIds ?? []))
+  writeFileSync(join(dist, 'web', 'LICENCES'), [...packages].sort().map(licencesOf).join('\n---\n\n'))
+}
+
 async function bundleWorkflows() {
   const workflowsPath = join(dist, 'workflows', 'index.js')
   const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') })
@@ -69,4 +102,5 @@ if (existsSync(join(root, 'sql'))) cpSync(join(root, 'sql'), join(dist, 'sql'), 
 const pages = join('src', 'serve', 'pages', 'built-in')
 cpSync(join(root, pages), join(dist, pages), { recursive: true })
 await bundlePrograms()
+await bundleDashboard()
 await bundleWorkflows()

@@ -18,6 +18,7 @@ import { pagesRoute } from './http/pages-route.ts'
 import { queryRoute } from './http/query-route.ts'
 import { sessionRoutes } from './http/session-routes.ts'
 import { tablesRoute } from './http/tables-route.ts'
+import { webRoutes } from './http/web-routes.ts'
 import { mcpRoute } from './mcp/mcp-route.ts'
 import type { Pages } from './pages.ts'
 import type { SnapshotReaders } from './readers/snapshot-readers.ts'
@@ -32,6 +33,8 @@ export interface ServeOptions {
   /** Returns the state of the pipeline, as `status --json` prints it; null if it cannot be read. */
   pipeline: () => Promise<Record<string, unknown> | null>
   version: string
+  /** Folder of the built dashboard. */
+  web: string
   rate?: RateLimitSettings
   /** Time after which a client that takes nothing of its answer is cut off. */
   stalledMs?: number
@@ -87,7 +90,7 @@ export async function startServe(options: ServeOptions): Promise<RunningServe> {
   const access = new Access({ tokens, sessions, listensAt: address.host, now })
   const app = createApp(
     { ...options, ...settings, access, listensAt: address.host, now },
-    [liveness, sessionRoutes({ access, sessions, basePath })],
+    [liveness, sessionRoutes({ access, sessions, basePath }), webRoutes({ folder: options.web, basePath })],
     [
       queryRoute(readers),
       tablesRoute(readers, classes),

@@ -11,6 +11,7 @@ import { DeclaredMetrics } from '../../src/serve/declared-metrics.ts'
 import { Pages } from '../../src/serve/pages.ts'
 import { openSnapshotReaders, type SnapshotReaders } from '../../src/serve/readers/snapshot-readers.ts'
 import { type RunningServe, type ServeOptions, startServe } from '../../src/serve/serve.ts'
+import { root } from '../import-graph.ts'
 import { newTarget, publishTo } from '../publish/published.ts'
 import { temporaryFolder } from '../scene.ts'
 import { type CorpusWarehouse, corpusWarehouse } from '../warehouse/corpus/template.ts'
@@ -54,6 +55,7 @@ export function served(): Served {
           pages: new Pages({ folder: null, metrics: METRICS, onProblem: expect.unreachable }),
           pipeline: async () => ({ workspaces: [] }),
           version: '1',
+          web: join(root, 'dist', 'web'),
         },
         rate: { burst: 10_000, perSecond: 10_000 },
         ...options,

@@ -19,7 +19,7 @@ import { listenAddress } from '../flags/values.ts'
 import { packageFacts } from '../package-facts.ts'
 import { log, print, printJsonLine, stampLines } from '../terminal/print.ts'
 import { endOnParentRequest, type Stop, stopOnSignals, untilStopping } from '../terminal/signals.ts'
-import { openServing } from './serving.ts'
+import { openServing, WEB } from './serving.ts'
 
 export const define = (command: Command): Command =>
   addConfigFlag(command)
@@ -128,7 +128,7 @@ async function serveUntil(
   const { readers, ...serving } = await openServing(config, join(home, 'serve', 'readers'))
   try {
     const running = await startServe({
-      ...{ settings, tokens, readers, ...serving, version: packageFacts().version },
+      ...{ settings, tokens, readers, ...serving, version: packageFacts().version, web: WEB },
       pipeline: () => pipelineState(flags, stopping),
     })
     if (flags.json) printJsonLine({ url: running.url, port: running.port, snapshot: serve.target.path })

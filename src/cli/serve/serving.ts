@@ -1,4 +1,5 @@
 // What `serve` and `mcp` answer from: the readers of the snapshot, the metrics, the pages, and the classes of the snapshot's columns.
+import { fileURLToPath } from 'node:url'
 import type { Config } from '../../config.ts'
 import { allMetrics } from '../../metrics/own-metrics.ts'
 import { type ColumnClasses, columnClasses, plainColumns } from '../../serve/column-classes.ts'
@@ -18,6 +19,8 @@ export interface Serving {
 }
 
 const MAX_SPILL = '4GB'
+/** The built dashboard. */
+export const WEB = fileURLToPath(new URL('../../web/', import.meta.url))
 const QUERY_PROCESS = new URL('../serve/readers/query-process.js', import.meta.url)
 const OWN_HINT =
   'It is published once the warehouse has data: by `serve`, at once if no other process holds the warehouse; else by that process, if its configuration has `serve`.'

@@ -1,0 +1,73 @@
+// An answer that a part of the page waits for. While a newer one is loaded, the older one stays.
+import { type ReadonlySignal, signal } from '@preact/signals'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { asOf, type Problem, RequestFailed } from './client.ts'
+
+export interface Loading<T> {
+  data: T | null
+  problem: Problem | null
+  isLoading: boolean
+}
+
+const CACHED = 200
+
+const BROKEN: Problem = { code: 'PAGE', what: 'This part of the page failed.', hint: 'Reload the page.' }
+
+interface Entry {
+  state: ReturnType<typeof signal<Loading<unknown>>>
+  /** The as-of that it was loaded at. */
+  of: string | null
+  running: boolean
+}
+
+/** By what was asked. The least recently used go first. */
+const entries = new Map<string, Entry>()
+
+function entryOf(key: string): Entry {
+  const known = entries.get(key)
+  const entry = known ?? {
+    state: signal<Loading<unknown>>({ data: null, problem: null, isLoading: true }),
+    of: null,
+    running: false,
+  }
+  entries.delete(key)
+  entries.set(key, entry)
+  for (const old of entries.keys()) {
+    if (entries.size <= CACHED) break
+    entries.delete(old)
+  }
+  return entry
+}
+
+async function load<T>(entry: Entry, work: () => Promise<T>): Promise<void> {
+  if (entry.running) return
+  entry.running = true
+  const { state } = entry
+  state.value = { ...state.value!, isLoading: true }
+  const of = asOf.peek()
+  try {
+    state.value = { data: await work(), problem: null, isLoading: false }
+    entry.of = of ?? asOf.peek()
+  } catch (error) {
+    const problem = error instanceof RequestFailed ? error.problem : BROKEN
+    state.value = { data: state.value.data, problem, isLoading: false }
+  } finally {
+    entry.running = false
+  }
+}
+
+/** Returns the answer of `work` and a function that asks again. `key`: equal for equal questions; null asks nothing. */
+export function useAnswer<T>(key: string | null, work: () => Promise<T>): Loading<T> & { again: () => void } {
+  const entry = useMemo(() => entryOf(key ?? 'nothing'), [key])
+  const before = useRef<T | null>(null)
+  const now = asOf.value
+  useEffect(() => {
+    if (key === null) return
+    if (entry.state.value!.data === null || entry.of !== now) void load(entry, work)
+  }, [entry, now])
+  const state = (entry.state as ReadonlySignal<Loading<T>>).value
+  // The answer to the question before stays until there is one to this.
+  if (state.data !== null) before.current = state.data
+  const data = state.data ?? (state.isLoading && key !== null ? before.current : null)
+  return { ...state, data, again: () => void load(entry, work) }
+}

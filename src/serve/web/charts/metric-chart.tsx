@@ -1,0 +1,149 @@
+// A chart over periods, or of a week, with its legend and its pointer.
+import { useCallback } from 'preact/hooks'
+import type { Grain } from '../../../metrics/periods.ts'
+import type { AgentChange } from '../api/pages.ts'
+import { hourText, weekdayText } from '../format/dates.ts'
+import { countText, valueText } from '../format/values.ts'
+import { Chart, type Pointed } from './chart.tsx'
+import { cellText, type Drawn, type DrawnSeries } from './columns.ts'
+import { HOURS, heatOption, placeInWeek, WEEKDAYS } from './heat-chart.ts'
+import { hasEndLabels, timeOption } from './time-chart.ts'
+
+export interface MetricChartProps extends Drawn {
+  title: string
+  kind: 'bars' | 'line' | 'share' | 'heat'
+  isSplit: boolean
+  grain: Grain
+  changes: readonly AgentChange[]
+  onOpen?: ((key: string, series: DrawnSeries | null) => void) | undefined
+}
+
+const HEIGHT = 240
+
+/** Returns the changes in each column. */
+function marksOf({ columns, changes, grain }: MetricChartProps): AgentChange[][] {
+  if (grain === 'weekday' || grain === 'local_hour') return columns.map(() => [])
+  return columns.map(({ key }, at) => {
+    const next = columns[at + 1]?.key ?? '9999'
+    return changes.filter(({ day }) => day >= key.slice(0, 10) && day < next)
+  })
+}
+
+export function MetricChart(props: MetricChartProps) {
+  const { kind, series, columns, title, onOpen } = props
+  if (kind === 'heat') return <Week {...props} />
+  const marks = marksOf(props)
+  const isStacked = kind === 'share' || (kind === 'bars' && props.isSplit)
+  const option = useCallback(
+    (width: number) => timeOption({ columns, series, kind, isStacked, marks, width }),
+    [columns, series, kind, JSON.stringify(marks)],
+  )
+  const needsLegend =
+    series.length > 1 && !hasEndLabels({ kind, series, width: innerWidth < 1_200 ? innerWidth - 80 : 560 })
+  return (
+    <>
+      {needsLegend && <Legend series={series} />}
+      <Chart
+        label={`${title} Chart with ${columns.length} columns. Arrow keys read them.`}
+        columns={columns.length}
+        height={HEIGHT - (needsLegend ? 24 : 0)}
+        option={option}
+        tip={at => <ColumnTip {...props} at={at} marks={marks[at.column] ?? []} />}
+        onOpen={onOpen && (({ column }) => onOpen(columns[column]!.key, null))}
+      />
+    </>
+  )
+}
+
+export function Legend({ series }: { series: readonly DrawnSeries[] }) {
+  return (
+    <ul class="legend">
+      {series.map(({ name, colour }) => (
+        <li key={name}>
+          <span class="swatch" style={{ background: colour }} />
+          {name}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const MOST_ROWS = 12
+
+function ColumnTip({
+  columns,
+  series,
+  kind,
+  at,
+  marks,
+}: MetricChartProps & { at: Pointed; marks: readonly AgentChange[] }) {
+  const column = columns[at.column]
+  if (!column) return null
+  const rows = series
+    .map(one => ({ ...one, cell: one.cells[at.column] }))
+    .sort((a, b) => (b.cell?.value ?? -1) - (a.cell?.value ?? -1))
+  const whole = rows.reduce((sum, { cell }) => sum + (cell?.value ?? 0), 0)
+  const isQuotient = series[0]?.metric.unit !== 'count'
+  return (
+    <>
+      <strong>{column.days}</strong>
+      {column.isUnfinished && <span class="note">not over yet</span>}
+      <table>
+        <tbody>
+          {rows.slice(0, MOST_ROWS).map(({ name, colour, cell, metric }) => (
+            <tr key={name}>
+              <th scope="row">
+                <span class="swatch" style={{ background: colour }} />
+                {name}
+              </th>
+              <td>{cellText(cell, metric)}</td>
+              {kind === 'share' && (
+                <td class="note">
+                  {whole > 0 && cell?.value != null ? valueText(cell.value / whole, 'share', 0) : ''}
+                </td>
+              )}
+              {isQuotient && cell && <td class="note">n = {countText(cell.n)}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {marks.map(({ agentTitle, agent, fields, day }) => (
+        <span class="note mark" key={agent + day}>
+          {agentTitle ?? agent} was changed: {fields.slice(0, 4).join(', ')}
+        </span>
+      ))}
+    </>
+  )
+}
+
+function Week({ series, title, onOpen }: MetricChartProps) {
+  const [only] = series
+  const option = useCallback((width: number) => heatOption(only!, width), [only])
+  if (!only) return null
+  const cellAt = ({ column, row }: Pointed) => only.cells[placeInWeek(WEEKDAYS[row]!, HOURS[column]!)]
+  return (
+    <Chart
+      label={`${title} Map of weekdays and local hours. Arrow keys read it.`}
+      columns={HOURS.length}
+      rows={WEEKDAYS.length}
+      height={HEIGHT}
+      option={option}
+      tip={at => (
+        <>
+          <strong>
+            {weekdayText(WEEKDAYS[at.row]!)} {hourText(String(HOURS[at.column]))}
+          </strong>
+          <table>
+            <tbody>
+              <tr>
+                <th scope="row">{only.name}</th>
+                <td>{cellText(cellAt(at), only.metric)}</td>
+              </tr>
+            </tbody>
+          </table>
+        </>
+      )}
+      onOpen={onOpen && (({ column, row }) => onOpen(`${row + 1} ${String(column).padStart(2, '0')}`, null))}
+    />
+  )
+}

@@ -1,0 +1,48 @@
+// Values of a dimension as horizontal bars, with the period before as a thin mark.
+import type { Series } from '../../../metrics/answer.ts'
+import type { DimensionName } from '../../../metrics/dimensions.ts'
+import type { ListedMetric } from '../api/metrics.ts'
+import { valueText } from '../format/values.ts'
+import { colourOf, labelOf, valueKey } from '../state/colours.ts'
+import { cellText } from './columns.ts'
+
+interface RankingProps {
+  metric: ListedMetric
+  split: DimensionName
+  series: readonly Series[]
+  hrefOf: (key: string) => string | null
+}
+
+export function Ranking({ metric, split, series, hrefOf }: RankingProps) {
+  const rows = series.flatMap(({ split: value, total }) => (value && total && total.n > 0 ? [{ value, total }] : []))
+  const most = Math.max(...rows.flatMap(({ total }) => [total.value ?? 0, total.comparedWith?.value ?? 0]), 0) || 1
+  return (
+    <ol class="ranking">
+      {rows.map(({ value, total }) => {
+        const before = total.comparedWith?.value
+        const href = value.isOther ? null : hrefOf(valueKey(value))
+        const name = labelOf(split, value)
+        return (
+          <li key={valueKey(value) + value.isOther}>
+            <span class="ranking-name" title={name}>
+              {href ? <a href={href}>{name}</a> : name}
+            </span>
+            <span class="ranking-bar" aria-hidden="true">
+              <span style={{ width: `${((total.value ?? 0) / most) * 100}%`, background: colourOf(split, value) }} />
+              {before != null && (
+                <i
+                  style={{ left: `${(before / most) * 100}%` }}
+                  title={`before: ${valueText(before, metric.unit, total.comparedWith!.n)}`}
+                />
+              )}
+            </span>
+            <span class="ranking-value">
+              {cellText(total, metric)}
+              {metric.unit !== 'count' && total.value !== null && <small> n = {total.n.toLocaleString()}</small>}
+            </span>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}

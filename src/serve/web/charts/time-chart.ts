@@ -1,0 +1,207 @@
+// Bars and lines over periods, as an option of ECharts.
+import type { AgentChange } from '../api/pages.ts'
+import { tickText } from '../format/values.ts'
+import { cssColour } from '../state/colours.ts'
+import type { Column, Drawn, DrawnSeries } from './columns.ts'
+import { axisLine, base, hatch, type Option, splitLine, uncoveredGround } from './drawing.ts'
+
+export interface TimeChart extends Drawn {
+  /** `share`: stacked to 100 %. */
+  kind: 'bars' | 'line' | 'share'
+  /** True for series that are parts of a whole. */
+  isStacked: boolean
+  /** Changes of agents by column. */
+  marks: readonly (readonly AgentChange[])[]
+  width: number
+}
+
+const LABELLED = 4
+const CHARACTER = 6.6
+const MOST_LABEL = 150
+
+const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
+
+/** Returns the numbers to draw; `share`: each part of its column. */
+function numbersOf({ kind, series }: TimeChart, { cells }: DrawnSeries): (number | null)[] {
+  return cells.map(({ value, isCovered, n }, at) => {
+    if (value === null || (!isCovered && n === 0)) return null
+    if (kind !== 'share') return value
+    const whole = series.reduce((sum, one) => sum + (one.cells[at]?.value ?? 0), 0)
+    return whole === 0 ? null : value / whole
+  })
+}
+
+function bars(chart: TimeChart, one: DrawnSeries, at: number) {
+  const isLast = at === chart.series.length - 1
+  const rounded = chart.isStacked && !isLast ? 0 : [2, 2, 0, 0]
+  return {
+    id: `bars-${at}`,
+    type: 'bar',
+    name: one.name,
+    ...(chart.isStacked && { stack: 'all' }),
+    barMaxWidth: 44,
+    barCategoryGap: '24%',
+    itemStyle: { color: one.colour, borderRadius: rounded },
+    data: numbersOf(chart, one).map((value, column) => ({
+      value,
+      ...(chart.columns[column]!.isUnfinished && {
+        itemStyle: { color: hatch(one.colour, cssColour('surface')), borderColor: one.colour, borderWidth: 1 },
+      }),
+    })),
+  }
+}
+
+/** A line is dashed where it leads to an unfinished column. */
+function lines(chart: TimeChart, one: DrawnSeries, at: number, labelled: boolean) {
+  const numbers = numbersOf(chart, one)
+  const isOpen = (column: number) => chart.columns[column]?.isUnfinished ?? false
+  const shared = {
+    type: 'line',
+    name: one.name,
+    lineStyle: { width: 2, color: one.colour },
+    itemStyle: { color: one.colour },
+    symbol: 'circle',
+    symbolSize: 5,
+    connectNulls: false,
+    // A point without neighbours has no line.
+    showSymbol: numbers.length < 40,
+    showAllSymbol: true,
+    z: 3,
+  }
+  const solid = numbers.map((value, column) => (isOpen(column) ? null : value))
+  const open = numbers.map((value, column) => (isOpen(column) || isOpen(column + 1) ? value : null))
+  const endLabel = {
+    show: labelled,
+    formatter: cut(one.name, Math.floor(MOST_LABEL / CHARACTER)),
+    color: cssColour('text'),
+    fontSize: 12,
+    distance: 6,
+  }
+  const hasOpen = numbers.some((value, column) => isOpen(column) && value !== null)
+  return [
+    { ...shared, id: `line-${at}`, data: solid, ...(!hasOpen && { endLabel }), labelLayout: { moveOverlap: 'shiftY' } },
+    ...(hasOpen
+      ? [
+          {
+            ...shared,
+            id: `open-${at}`,
+            data: open,
+            lineStyle: { ...shared.lineStyle, type: [4, 4] },
+            itemStyle: { color: cssColour('surface'), borderColor: one.colour, borderWidth: 1.5 },
+            endLabel,
+            labelLayout: { moveOverlap: 'shiftY' },
+          },
+        ]
+      : []),
+  ]
+}
+
+/** Observations behind a single line, as pale bars. */
+function observations({ series, kind }: TimeChart) {
+  const [one, ...others] = series
+  if (kind !== 'line' || !one || others.length > 0 || one.metric.isLevel || one.metric.unit === 'count') return []
+  return [
+    {
+      id: 'observations',
+      type: 'bar',
+      name: 'n',
+      yAxisIndex: 1,
+      barMaxWidth: 44,
+      barCategoryGap: '24%',
+      itemStyle: { color: cssColour('pale'), borderRadius: [2, 2, 0, 0] },
+      data: one.cells.map(({ n }) => n),
+      z: 1,
+      silent: true,
+    },
+  ]
+}
+
+/** Returns runs of columns without coverage, as pairs of the first and the last. */
+function uncovered(columns: readonly Column[]): [number, number][] {
+  const runs: [number, number][] = []
+  for (const [at, { isCovered }] of columns.entries()) {
+    if (isCovered) continue
+    const last = runs.at(-1)
+    if (last && last[1] === at - 1) last[1] = at
+    else runs.push([at, at])
+  }
+  return runs
+}
+
+/** Grounds of missing coverage and lines of changes, on a series of their own. */
+function backdrop({ columns, marks }: TimeChart) {
+  const gaps = uncovered(columns)
+  const changed = marks.flatMap((all, at) => (all.length > 0 ? [at] : []))
+  if (gaps.length === 0 && changed.length === 0) return []
+  const first = columns.length === 1 ? 0 : undefined
+  return [
+    {
+      id: 'backdrop',
+      type: 'bar',
+      data: columns.map(() => null),
+      silent: true,
+      markArea: {
+        silent: true,
+        itemStyle: { color: uncoveredGround() },
+        label: { show: true, color: cssColour('muted'), fontSize: 11, position: 'insideTop' },
+        data: gaps.map(([from, to]) => [
+          { xAxis: first ?? from, name: (to - from + 1) / columns.length > 0.18 ? 'not exported' : '' },
+          { xAxis: to },
+        ]),
+      },
+      markLine: {
+        silent: true,
+        symbol: ['none', 'triangle'],
+        symbolSize: 7,
+        lineStyle: { color: cssColour('muted'), width: 1, type: 'solid', opacity: 0.7 },
+        label: { show: false },
+        data: changed.map(at => ({ xAxis: at })),
+      },
+    },
+  ]
+}
+
+/** True if the chart has its names at the ends of the lines rather than in a legend. */
+export const hasEndLabels = ({ kind, series, width }: Pick<TimeChart, 'kind' | 'series' | 'width'>): boolean =>
+  kind === 'line' && series.length > 1 && series.length <= LABELLED && width >= 520
+
+export function timeOption(chart: TimeChart): Option {
+  const { kind, columns, series } = chart
+  const unit = kind === 'share' ? 'share' : (series[0]?.metric.unit ?? 'count')
+  const labelled = hasEndLabels(chart)
+  const longest = Math.max(0, ...series.map(({ name }) => name.length))
+  const right = labelled ? Math.min(MOST_LABEL, longest * CHARACTER) + 14 : 12
+  const drawn =
+    kind === 'line'
+      ? series.flatMap((one, at) => lines(chart, one, at, labelled))
+      : series.map((one, at) => bars(chart, one, at))
+  const behind = observations(chart)
+  return {
+    ...base(),
+    grid: { left: 8, right, top: 12, bottom: 4, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
+    xAxis: {
+      type: 'category',
+      data: columns.map(({ label }) => label),
+      boundaryGap: true,
+      axisLine: axisLine(),
+      axisTick: { show: false },
+      axisLabel: { color: cssColour('muted'), hideOverlap: true, margin: 10 },
+    },
+    yAxis: [
+      {
+        type: 'value',
+        min: 0,
+        ...(kind === 'share' && { max: 1 }),
+        ...(unit === 'count' && { minInterval: 1 }),
+        splitNumber: 4,
+        axisLabel: { color: cssColour('muted'), formatter: (value: number) => tickText(value, unit) },
+        splitLine: splitLine(),
+      },
+      // Pale bars fill the lower third.
+      ...(behind.length > 0
+        ? [{ type: 'value', show: false, min: 0, max: ({ max }: { max: number }) => max * 3 }]
+        : []),
+    ],
+    series: [...backdrop(chart), ...behind, ...drawn],
+  }
+}

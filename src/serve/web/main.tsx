@@ -1,0 +1,129 @@
+// The dashboard: navigation, filters and the page that the address names. It uses the public routes of `serve` only.
+import { render } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { isSignedOut } from './api/client.ts'
+import { followSnapshot } from './api/live.ts'
+import { useListedMetrics } from './api/metrics.ts'
+import { type Page, usePages, useSession } from './api/pages.ts'
+import { DeclaredPage } from './pages/declared-page.tsx'
+import { ContextLine } from './parts/context-line.tsx'
+import { Keys } from './parts/keys.tsx'
+import { entriesOf, Navigation } from './parts/navigation.tsx'
+import { PeriodMenu } from './parts/period-menu.tsx'
+import { Picker } from './parts/picker.tsx'
+import { SignIn } from './parts/sign-in.tsx'
+import { Answered, Empty, Failed } from './parts/states.tsx'
+import { useValues } from './state/colours.ts'
+import { filters } from './state/filters.ts'
+import { addressOf, followLinks, path } from './state/location.ts'
+
+/** Pages that are no YAML. `isFiltered`: they follow period and filters. */
+interface BuiltPage {
+  title: string
+  about: string
+  isFiltered: boolean
+  Shown: (props: { rest: string }) => preact.JSX.Element
+}
+
+const BUILT: Readonly<Record<string, BuiltPage>> = {}
+
+function FilterBar() {
+  const [workspaces, agents, channels] = [useValues('workspace'), useValues('agent'), useValues('channel')]
+  return (
+    <section class="filters" aria-label="Filters">
+      <PeriodMenu />
+      {(workspaces.length > 1 || filters.value.workspace) && (
+        <Picker name="workspace" title="Workspace" plural="workspaces" choices={workspaces} />
+      )}
+      <Picker name="agent" title="Agent" plural="agents" choices={agents} />
+      <Picker name="channel" title="Channel" plural="channels" choices={channels} />
+    </section>
+  )
+}
+
+function Head({ title, about, isFiltered }: { title: string; about: string; isFiltered: boolean }) {
+  useEffect(() => {
+    document.title = `${title} · convohouse`
+  }, [title])
+  return (
+    <header class="head">
+      <div>
+        <h1>{title}</h1>
+        <p class="about">{about}</p>
+      </div>
+      {isFiltered && <FilterBar />}
+      <ContextLine withPeriod={isFiltered} />
+    </header>
+  )
+}
+
+function Content({
+  pages,
+  name,
+  rest,
+  problems,
+}: {
+  pages: readonly Page[]
+  name: string
+  rest: string
+  problems: readonly string[]
+}) {
+  const metrics = useListedMetrics()
+  const built = BUILT[name]
+  const page = pages.find(one => one.name === name)
+  if (built && !page)
+    return (
+      <>
+        <Head {...built} isFiltered={built.isFiltered && rest === ''} />
+        <built.Shown rest={rest} />
+      </>
+    )
+  if (!page)
+    return (
+      <Empty>
+        There is no page “{name}”. <a href={addressOf('')}>To the first page</a>
+      </Empty>
+    )
+  return (
+    <>
+      <Head title={page.title} about={page.about} isFiltered />
+      {problems.map(problem => (
+        <p class="note doubt" key={problem}>
+          {problem}
+        </p>
+      ))}
+      <Answered answer={metrics} height={400}>
+        {found => <DeclaredPage page={page} metrics={found} />}
+      </Answered>
+    </>
+  )
+}
+
+function Dashboard() {
+  const session = useSession()
+  const answer = usePages()
+  if (isSignedOut.value) return <SignIn />
+  if (answer.problem && !answer.data) return <Failed problem={answer.problem} again={answer.again} />
+  if (!answer.data || !session.data) return null
+  const { pages, problems } = answer.data
+  const entries = entriesOf(pages, scope => session.data!.scopes.includes(scope))
+  const first = entries[0]!.name
+  const [asked = '', ...rest] = path.value.split('/')
+  const name = asked || first
+  return (
+    <>
+      <a class="skip" href="#content">
+        To the content
+      </a>
+      <Navigation entries={entries} current={name} first={first} />
+      <main id="content" tabIndex={-1}>
+        <Content pages={pages} name={name} rest={rest.join('/')} problems={problems} />
+      </main>
+      <Keys entries={entries} first={first} />
+    </>
+  )
+}
+
+followLinks()
+followSnapshot()
+render(<Dashboard />, document.getElementById('app')!)

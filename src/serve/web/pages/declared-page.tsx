@@ -1,0 +1,60 @@
+// A page as its YAML declares it: figures, what changed, tiles.
+import type { ListedMetric } from '../api/metrics.ts'
+import { type Page, type ShowTile, type Tile as TileSpec, useMay } from '../api/pages.ts'
+import { Changes } from '../parts/changes.tsx'
+import { Figures } from '../parts/figures.tsx'
+import { MetricsTile } from '../parts/metrics-tile.tsx'
+import { SqlTile } from '../parts/sql-tile.tsx'
+import { Failed } from '../parts/states.tsx'
+import { TableTile } from '../parts/table-tile.tsx'
+
+interface ShownProps {
+  spec: ShowTile
+  id: string
+  metrics: Metrics
+}
+
+/** Tiles that only code can draw. */
+const SHOWN: Partial<Record<ShowTile['show'], (props: ShownProps) => preact.JSX.Element>> = {}
+
+type Metrics = ReadonlyMap<string, ListedMetric>
+
+const known = (names: readonly string[], metrics: Metrics) => names.flatMap(name => metrics.get(name) ?? [])
+
+export function DeclaredPage({ page, metrics }: { page: Page; metrics: Metrics }) {
+  return (
+    <>
+      {page.figures.length > 0 && <Figures metrics={known(page.figures, metrics)} />}
+      {page.changes && <Changes metrics={known(page.changes.metrics, metrics)} by={page.changes.by} />}
+      <div class="tiles">
+        {page.tiles.map((tile, at) => (
+          <AnyTile key={`${page.name} ${tile.title}`} tile={tile} id={String(at + 1)} metrics={metrics} />
+        ))}
+      </div>
+    </>
+  )
+}
+
+function AnyTile({ tile, id, metrics }: { tile: TileSpec; id: string; metrics: Metrics }) {
+  const maySql = useMay('sql')
+  if (tile.kind === 'show') {
+    const Shown = SHOWN[tile.show]
+    return Shown ? <Shown spec={tile} id={id} metrics={metrics} /> : null
+  }
+  if (tile.kind === 'sql') return maySql ? <SqlTile spec={tile} id={id} /> : null
+  const asked = known(tile.metrics, metrics)
+  if (asked.length < tile.metrics.length) {
+    const missing = tile.metrics.filter(name => !metrics.has(name))
+    const problem = {
+      code: 'METRIC_UNKNOWN',
+      what: `There is no metric ${missing.join(', ')}.`,
+      hint: '`convohouse check` says why.',
+    }
+    return <Failed problem={problem} again={() => location.reload()} />
+  }
+  return tile.kind === 'table' ? (
+    <TableTile spec={tile} id={id} metrics={asked} />
+  ) : (
+    <MetricsTile spec={tile} id={id} metrics={asked} />
+  )
+}

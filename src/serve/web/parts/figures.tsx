@@ -1,0 +1,94 @@
+// The large figures at the top of a page: value, n, change against the period before where that is covered, and a small trend.
+import type { Cell } from '../../../metrics/answer.ts'
+import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
+import { Sparkline } from '../charts/sparkline.tsx'
+import { dayRange } from '../format/dates.ts'
+import { changeText, countText, tooFewText, valueText } from '../format/values.ts'
+import { behind, filtersFor } from '../state/filters.ts'
+import { addressOf } from '../state/location.ts'
+import { grainFor, period } from '../state/period.ts'
+import { Answered } from './states.tsx'
+
+export function Figures({ metrics }: { metrics: readonly ListedMetric[] }) {
+  return (
+    <section class="figures" aria-label="Key figures">
+      {metrics.map(metric => (
+        <Figure key={metric.name} metric={metric} />
+      ))}
+    </section>
+  )
+}
+
+function Figure({ metric }: { metric: ListedMetric }) {
+  const { filters, ignored } = filtersFor([metric])
+  const asked = { metrics: [metric.name], period: period.value, filters }
+  const whole = useMetrics({ ...asked, grain: 'none', compare: true })
+  const trend = useMetrics({ ...asked, grain: grainFor(period.value) })
+  const href = metric.hasConversations ? addressOf('conversations', behind({ ...asked, grain: 'none' })) : null
+  return (
+    <article class="figure">
+      <h2 title={`${metric.definition} ${metric.misleads}`}>{metric.title}</h2>
+      <Answered answer={whole} height={92}>
+        {([answer]) => {
+          const cell = answer!.series.at(-1)!.cells[0]!
+          return (
+            <>
+              <p class="value">
+                <FigureValue cell={cell} metric={metric} href={href} />
+              </p>
+              <p class="change">
+                <Change cell={cell} metric={metric} answer={answer!} />
+              </p>
+            </>
+          )
+        }}
+      </Answered>
+      <Sparkline cells={trend.data?.[0]?.series.at(-1)?.cells ?? []} />
+      {ignored.length > 0 && <p class="note">Not filtered by {ignored.join(' and ')}.</p>}
+    </article>
+  )
+}
+
+function FigureValue({ cell, metric, href }: { cell: Cell; metric: ListedMetric; href: string | null }) {
+  if (cell.value === null)
+    return <span class="unknown">{!cell.isCovered && cell.n === 0 ? 'not exported' : tooFewText(cell.n)}</span>
+  const text = valueText(cell.value, metric.unit, cell.n)
+  return href && cell.n > 0 ? (
+    <a href={href} aria-label={`${text}: show the conversations`}>
+      {text}
+    </a>
+  ) : (
+    text
+  )
+}
+
+/** Says how the value changed, or why that cannot be said. */
+function Change({ cell, metric, answer }: { cell: Cell; metric: ListedMetric; answer: MetricAnswered }) {
+  const n = metric.unit === 'count' ? null : `n = ${countText(cell.n)}`
+  const parts = [compared(cell, metric, answer), n && <span>{n}</span>]
+  return <>{parts}</>
+}
+
+function compared(cell: Cell, { unit, better }: ListedMetric, { periodBefore }: MetricAnswered) {
+  const { value, comparedWith } = cell
+  if (!cell.isCovered) return <span class="doubt">not all exported</span>
+  if (cell.isUnfinished) return <span>period not over yet</span>
+  const days = periodBefore ? dayRange(periodBefore) : 'the period before'
+  if (!comparedWith) return <span title={`${days} was not exported completely`}>nothing to compare with</span>
+  if (value === null) return null
+  if (comparedWith.value === null) return <span>before: {tooFewText(comparedWith.n)}</span>
+  const text = changeText(value, comparedWith.value, unit)
+  const before = valueText(comparedWith.value, unit, comparedWith.n)
+  const direction = Math.sign(value - comparedWith.value)
+  const tone = direction === 0 || better === null ? '' : direction > 0 === (better === 'higher') ? 'good' : 'bad'
+  const arrow = direction > 0 ? '▲' : direction < 0 ? '▼' : ''
+  return (
+    <span title={`${days}: ${before}`}>
+      <b class={tone}>
+        {arrow} {direction === 0 ? 'unchanged' : (text ?? '')}
+        {tone && <span class="hidden"> ({tone === 'good' ? 'better' : 'worse'})</span>}
+      </b>{' '}
+      from {before}
+    </span>
+  )
+}

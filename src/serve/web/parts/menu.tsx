@@ -1,0 +1,59 @@
+// A button that opens a small panel; Escape, a click elsewhere or a choice closes it.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+
+interface MenuProps {
+  /** What the button shows, and its name where that is no text. */
+  button: ComponentChildren
+  label: string
+  class?: string
+  children: (close: () => void) => ComponentChildren
+}
+
+export function Menu({ button, label, class: name = 'menu', children }: MenuProps) {
+  const [isOpen, setOpen] = useState(false)
+  const whole = useRef<HTMLDivElement>(null)
+  const trigger = useRef<HTMLButtonElement>(null)
+  const id = useId()
+  useEffect(() => {
+    if (!isOpen) return
+    const onPointer = (event: Event) => {
+      if (!whole.current?.contains(event.target as Node)) setOpen(false)
+    }
+    document.addEventListener('pointerdown', onPointer)
+    document.addEventListener('focusin', onPointer)
+    whole.current?.querySelector<HTMLElement>('.panel input, .panel button, .panel a')?.focus()
+    return () => {
+      document.removeEventListener('pointerdown', onPointer)
+      document.removeEventListener('focusin', onPointer)
+    }
+  }, [isOpen])
+  const close = () => {
+    setOpen(false)
+    trigger.current?.focus()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || !isOpen) return
+    event.stopPropagation()
+    close()
+  }
+  return (
+    <div class={name} ref={whole} onKeyDown={onKeyDown}>
+      <button
+        type="button"
+        ref={trigger}
+        aria-label={label}
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {button}
+      </button>
+      {isOpen && (
+        <div class="panel" id={id}>
+          {children(close)}
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,167 @@
+// A tile that draws metrics over the page's period.
+import { useMemo } from 'preact/hooks'
+import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
+import { type MetricsTile as Spec, useAgentChanges } from '../api/pages.ts'
+import { cellText, type Drawn, drawnOf } from '../charts/columns.ts'
+import { MetricChart } from '../charts/metric-chart.tsx'
+import { Ranking } from '../charts/ranking.tsx'
+import { UNITS } from '../format/values.ts'
+import { labelOf, valueKey } from '../state/colours.ts'
+import { behind, filtersFor, filters as pageFilters } from '../state/filters.ts'
+import { addressOf, go } from '../state/location.ts'
+import { grainFor, period } from '../state/period.ts'
+import { Answered, Empty } from './states.tsx'
+import { DataTable, type TableRow } from './table.tsx'
+import { Tile } from './tile.tsx'
+
+const HEIGHT = 240
+
+const GRAIN_WORDS: Readonly<Record<string, string>> = {
+  none: 'whole period',
+  hour: 'by hour',
+  day: 'by day',
+  week: 'by week',
+  month: 'by month',
+  weekday: 'by weekday',
+  local_hour: 'by hour of the day, local time',
+  weekday_hour: 'by weekday and local hour',
+}
+
+function grainOf({ chart, grain }: Spec, metrics: readonly ListedMetric[]) {
+  if (chart === 'ranking') return 'none' as const
+  if (grain !== 'auto') return grain
+  const fitting = grainFor(period.value)
+  // Levels are known by day.
+  return fitting === 'hour' && metrics.some(({ isLevel }) => isLevel) ? ('day' as const) : fitting
+}
+
+export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; metrics: readonly ListedMetric[] }) {
+  const { split, chart, top } = spec
+  const { filters, ignored } = filtersFor(metrics, spec.filters)
+  const grain = grainOf(spec, metrics)
+  const asked = { metrics: spec.metrics, period: period.value, grain, filters }
+  const answer = useMetrics({ ...asked, ...(split && { split, top }), ...(chart === 'ranking' && { compare: true }) })
+  const withMarks = chart === 'line' && spec.marks
+  const days = answer.data?.[0]?.period ?? null
+  const changes = useAgentChanges(withMarks ? days : null).data ?? []
+  const agents = pageFilters.value.agent
+  const shown = agents ? changes.filter(one => agents.includes(`${one.workspace}/${one.agent}`)) : changes
+  const drawn = useMemo(
+    () => answer.data && drawnOf({ answers: answer.data, metrics, grain, split }),
+    [answer.data, metrics, grain, split],
+  )
+  const [first] = metrics
+  const openable = metrics.length === 1 && first!.hasConversations
+  const hrefOf = (bucket: string | null, value: string | null) =>
+    addressOf(
+      'conversations',
+      behind({
+        ...asked,
+        ...(bucket !== null && { bucket }),
+        filters: { ...filters, ...(split && value !== null && { [split]: [value] }) },
+      }),
+    )
+  const subtitle = [metrics.map(({ title }) => title).join(', '), UNITS[first!.unit], GRAIN_WORDS[grain]].join(' · ')
+  const isNothing = drawn?.series.every(({ cells }) => cells.every(({ n }) => n === 0))
+  return (
+    <Tile
+      {...{ id, subtitle, metrics, ignored }}
+      title={spec.title}
+      below={spec.below}
+      width={spec.width}
+      sql={answer.data?.map(({ sql }) => sql).join(';\n\n') ?? null}
+      csv={answer.data && drawn && (() => (chart === 'ranking' ? rankingCsv(answer.data!, split!) : drawnCsv(drawn)))}
+      table={drawn && chart !== 'ranking' ? () => <DrawnTable title={spec.title} drawn={drawn} /> : null}
+    >
+      <Answered answer={answer} height={HEIGHT}>
+        {answers => {
+          if (isNothing) return <Empty>{emptyText(answers)}</Empty>
+          if (chart === 'ranking')
+            return (
+              <Ranking
+                metric={first!}
+                split={split!}
+                series={answers[0]!.series}
+                hrefOf={key => (openable ? hrefOf(null, key) : null)}
+              />
+            )
+          return (
+            <MetricChart
+              {...drawn!}
+              title={spec.title}
+              kind={chart}
+              isSplit={split !== undefined}
+              grain={grain}
+              changes={shown}
+              onOpen={openable ? key => go(hrefOf(key, null)) : undefined}
+            />
+          )
+        }}
+      </Answered>
+    </Tile>
+  )
+}
+
+function emptyText(answers: readonly MetricAnswered[]): string {
+  const cells = answers.flatMap(({ series }) => series.at(-1)!.cells)
+  return cells.every(({ isCovered }) => !isCovered)
+    ? 'This period was not exported. Pipeline shows how far the export has come.'
+    : 'There is nothing to count in this period with these filters.'
+}
+
+function rankingCsv(answers: readonly MetricAnswered[], split: NonNullable<Spec['split']>): string[][] {
+  const [answer] = answers
+  const rows = answer!.series.flatMap(({ split: value, total }) =>
+    value && total
+      ? [
+          [
+            value.workspaceId ?? '',
+            value.value ?? '',
+            labelOf(split, value),
+            String(total.value ?? ''),
+            String(total.n),
+          ],
+        ]
+      : [],
+  )
+  return [['workspace', split, 'label', answer!.metric, 'n'], ...rows]
+}
+
+function drawnCsv({ columns, series }: Drawn): string[][] {
+  const titles = series.flatMap(({ name }) => [name, `${name} (n)`])
+  const rows = columns.map((column, at) => [
+    column.key,
+    ...series.flatMap(({ cells }) => [String(cells[at]?.value ?? ''), String(cells[at]?.n ?? '')]),
+    String(column.isCovered),
+    String(column.isUnfinished),
+  ])
+  return [['period', ...titles, 'exported', 'unfinished'], ...rows]
+}
+
+/** The same figures as the drawing. */
+export function DrawnTable({ title, drawn: { columns, series } }: { title: string; drawn: Drawn }) {
+  const rows = columns.map(
+    (column, at): TableRow => ({
+      key: column.key,
+      cells: {
+        period: `${column.days}${column.isUnfinished ? ' (not over yet)' : ''}`,
+        ...Object.fromEntries(series.map((one, index) => [String(index), cellText(one.cells[at], one.metric)])),
+      },
+      values: {},
+    }),
+  )
+  const titles = series.map(({ name, split }, index) => ({
+    key: String(index),
+    title: name,
+    about: split ? valueKey(split) : '',
+    isNumber: true,
+  }))
+  return (
+    <DataTable
+      caption={title}
+      columns={[{ key: 'period', title: 'Period', isNumber: false }, ...titles]}
+      rows={rows}
+      sort={null}
+    />
+  )
+}

@@ -1,0 +1,79 @@
+// A tile of a user's page whose rows come from a SELECT; `$from` and `$to` are the days of the page's period.
+import { useMemo } from 'preact/hooks'
+import { postJson } from '../api/client.ts'
+import { useMetrics } from '../api/metrics.ts'
+import type { SqlTile as Spec } from '../api/pages.ts'
+import { useAnswer } from '../api/resource.ts'
+import { QuickChart } from '../charts/quick-chart.tsx'
+import { valueCell } from '../format/cells.ts'
+import { period } from '../state/period.ts'
+import { Answered, Empty } from './states.tsx'
+import { DataTable } from './table.tsx'
+import { Tile } from './tile.tsx'
+
+export interface SqlAnswer {
+  rows: Record<string, unknown>[]
+  truncated: boolean
+}
+
+/** The columns, of which numbers stand at the right. */
+export function columnsOf({ rows }: SqlAnswer) {
+  const isNumber = (key: string) => rows.every(row => row[key] === null || typeof row[key] === 'number')
+  return Object.keys(rows[0] ?? {}).map(key => ({ key, title: key, isNumber: isNumber(key) }))
+}
+
+export function ResultTable({ caption, answer, sort }: { caption: string; answer: SqlAnswer; sort: string | null }) {
+  const columns = columnsOf(answer)
+  const rows = answer.rows.map((row, at) => ({
+    key: String(at),
+    cells: Object.fromEntries(columns.map(({ key }) => [key, valueCell(row[key])])),
+    values: row as Record<string, number | string | null>,
+  }))
+  return <DataTable caption={caption} columns={columns} rows={rows} sort={sort} />
+}
+
+/** Returns the rows as CSV, with a line of titles. */
+export const csvOf = (answer: SqlAnswer): string[][] => {
+  const columns = columnsOf(answer)
+  const text = (value: unknown) =>
+    value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return [columns.map(({ title }) => title), ...answer.rows.map(row => columns.map(({ key }) => text(row[key])))]
+}
+
+const MOST_ROWS = 1_000
+
+export function SqlTile({ spec, id }: { spec: Spec; id: string }) {
+  // The server knows which days a relative period has.
+  const days = useMetrics({ metrics: ['conversations'], period: period.value, grain: 'none' }).data?.[0]?.period
+  const usesDays = spec.params.length > 0
+  const params = usesDays && days ? Object.fromEntries(spec.params.map(name => [name, days[name]])) : undefined
+  const body = { sql: spec.sql, maxRows: MOST_ROWS, ...(params && { params }) }
+  const key = usesDays && !days ? null : `sql ${JSON.stringify(body)}`
+  const answer = useAnswer(key, () => postJson<SqlAnswer>('v1/query', body))
+  const sort = `sort-${id}`
+  const table = useMemo(
+    () => answer.data && (() => <ResultTable caption={spec.title} answer={answer.data!} sort={sort} />),
+    [answer.data],
+  )
+  return (
+    <Tile
+      id={id}
+      title={spec.title}
+      below={spec.below}
+      width={spec.width}
+      sql={spec.sql}
+      csv={answer.data && (() => csvOf(answer.data!))}
+      table={spec.chart === 'table' ? null : table}
+    >
+      <Answered answer={answer} height={240}>
+        {found => {
+          if (found.rows.length === 0) return <Empty>The query found no rows in this period.</Empty>
+          if (spec.chart === 'table' || !spec.x) return table!()
+          return (
+            <QuickChart title={spec.title} answer={found} chart={spec.chart} x={spec.x} y={spec.y ?? []} by={spec.by} />
+          )
+        }}
+      </Answered>
+    </Tile>
+  )
+}

@@ -1,0 +1,146 @@
+// A tile: its question, its subtitle, and the same actions in the same place: table, SQL, definition, CSV, link.
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { ListedMetric } from '../api/metrics.ts'
+import { go, here, query } from '../state/location.ts'
+import { Icon } from './icons.tsx'
+import { Menu } from './menu.tsx'
+
+export interface TileProps {
+  /** Identifies the tile in the address. */
+  id: string
+  title: string
+  subtitle?: string | undefined
+  below?: string | undefined
+  width?: 'half' | 'full'
+  /** What stands behind it, for the actions; null while it is unknown. */
+  sql?: string | null
+  metrics?: readonly ListedMetric[]
+  /** Rows as CSV, with a line of titles. */
+  csv?: (() => string[][]) | null
+  table?: (() => ComponentChildren) | null
+  /** Filters of the page that do not apply here. */
+  ignored?: readonly string[]
+  children: ComponentChildren
+}
+
+const VIEW = 'view'
+
+const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+
+function download(name: string, rows: string[][]): void {
+  const body = rows.map(row => `${row.map(quoted).join(',')}\r\n`).join('')
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([body], { type: 'text/csv' }))
+  link.download = `${name}.csv`
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 1_000)
+}
+
+const fileName = (title: string): string =>
+  title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+
+/** Says that something was copied, to screen readers too. */
+export function CopyButton({ text, children }: { text: () => string; children: ComponentChildren }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text())
+    setCopied(true)
+    setTimeout(() => setCopied(false), 2_000)
+  }
+  return (
+    <button type="button" onClick={copy}>
+      <span aria-live="polite">{isCopied ? 'Copied' : children}</span>
+    </button>
+  )
+}
+
+export function Tile(props: TileProps) {
+  const { id, title, subtitle, below, width = 'half', sql, metrics = [], csv, table, ignored = [], children } = props
+  const [openId, view] = (query.value.get(VIEW) ?? '').split(':')
+  const open = openId === id ? view : undefined
+  const show = (next: string) => go(here({ [VIEW]: open === next ? null : `${id}:${next}` }), { replace: true })
+  const entry = (name: string, text: string, close: () => void) => (
+    <button
+      type="button"
+      aria-pressed={open === name}
+      onClick={() => {
+        show(name)
+        close()
+      }}
+    >
+      {text}
+    </button>
+  )
+  return (
+    <article class={`tile ${width}`} id={`tile-${id}`} aria-label={title}>
+      <header>
+        <div>
+          <h2>{title}</h2>
+          {subtitle && <p class="subtitle">{subtitle}</p>}
+        </div>
+        <Menu label={`Actions: ${title}`} button={<Icon name="dots" />} class="menu actions">
+          {close => (
+            <>
+              {table && entry('table', open === 'table' ? 'Chart' : 'Table', close)}
+              {sql && entry('sql', 'SQL', close)}
+              {metrics.length > 0 && entry('definition', 'Definition', close)}
+              {csv && (
+                <button type="button" onClick={() => download(fileName(title), csv())}>
+                  Download CSV
+                </button>
+              )}
+              <CopyButton
+                text={() =>
+                  new URL(here({ [VIEW]: open ? `${id}:${open}` : null }), location.href).href +
+                  (open ? '' : `#tile-${id}`)
+                }
+              >
+                Copy link
+              </CopyButton>
+            </>
+          )}
+        </Menu>
+      </header>
+      {ignored.length > 0 && (
+        <p class="note">Not filtered by {ignored.join(' and ')}: this figure is not known by it.</p>
+      )}
+      {open === 'definition' && <Definitions metrics={metrics} />}
+      {open === 'sql' && sql && (
+        <div class="sql">
+          <pre tabIndex={0}>{sql}</pre>
+          <CopyButton text={() => sql}>Copy SQL</CopyButton>
+          <a
+            href={here({})}
+            onClick={event => {
+              event.preventDefault()
+              go(`${new URL('explore', document.baseURI).pathname}?sql=${encodeURIComponent(sql)}`)
+            }}
+          >
+            Open in Explore
+          </a>
+        </div>
+      )}
+      {open === 'table' && table ? table() : children}
+      {below && <p class="note">{below}</p>}
+    </article>
+  )
+}
+
+export function Definitions({ metrics }: { metrics: readonly ListedMetric[] }) {
+  return (
+    <dl class="definitions">
+      {metrics.map(({ name, title, definition, misleads }) => (
+        <div key={name}>
+          <dt>{title}</dt>
+          <dd>
+            {definition} <em>{misleads}</em>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

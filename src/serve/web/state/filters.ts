@@ -1,0 +1,49 @@
+// The filters of the page, in the address, and which of them a metric can apply.
+import { computed } from '@preact/signals'
+import type { DimensionName } from '../../../metrics/dimensions.ts'
+import type { ListedMetric } from '../../declared-metrics.ts'
+import type { MetricsQuestion } from '../api/metrics.ts'
+import { query } from './location.ts'
+
+export const FILTERED = ['workspace', 'agent', 'channel'] as const
+
+export type FilterName = (typeof FILTERED)[number]
+
+export type Filters = Partial<Record<DimensionName, (string | null)[]>>
+
+const parse = (text: string): string[] => text.split(',').map(decodeURIComponent)
+
+export const filterText = (values: readonly string[]): string | null =>
+  values.length === 0 ? null : values.map(encodeURIComponent).join(',')
+
+/** The values that are chosen, by dimension; a dimension without a choice is missing. */
+export const filters = computed(() => {
+  const chosen: Partial<Record<FilterName, string[]>> = {}
+  for (const name of FILTERED) {
+    const text = query.value.get(name)
+    if (text) chosen[name] = parse(text)
+  }
+  return chosen
+})
+
+export interface Applied {
+  filters: Filters
+  /** Filters of the page that the metrics do not have. */
+  ignored: FilterName[]
+}
+
+/** Returns the filters for metrics: those of the page that each of them has, and the tile's own. */
+export function filtersFor(metrics: readonly (ListedMetric | undefined)[], own: Filters = {}): Applied {
+  const has = (name: string) => metrics.every(metric => metric?.dimensions.some(one => one.name === name))
+  const chosen = Object.entries(filters.value) as [FilterName, string[]][]
+  return {
+    filters: { ...Object.fromEntries(chosen.filter(([name]) => has(name))), ...own },
+    ignored: chosen.filter(([name]) => !has(name)).map(([name]) => name),
+  }
+}
+
+/** Returns the address of the list of conversations behind a value. */
+export function behind(question: MetricsQuestion): Record<string, string> {
+  const { metrics, period, grain, filters: chosen, bucket } = question
+  return { behind: JSON.stringify({ metrics, period, grain, filters: chosen, bucket }) }
+}

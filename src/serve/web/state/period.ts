@@ -1,0 +1,56 @@
+// The period of a page: relative or fixed, and the grain that suits it.
+import { computed } from '@preact/signals'
+import type { Grain, Period } from '../../../metrics/periods.ts'
+import { dayRange } from '../format/dates.ts'
+import { query } from './location.ts'
+
+export const DEFAULT_PERIOD = 'last-4-weeks'
+
+/** Relative periods of whole units, and the current unit, which is unfinished. */
+export const PERIODS: readonly { name: string; title: string }[] = [
+  { name: 'last-7-days', title: 'Last 7 days' },
+  { name: 'last-4-weeks', title: 'Last 4 weeks' },
+  { name: 'last-13-weeks', title: 'Last 13 weeks' },
+  { name: 'last-12-months', title: 'Last 12 months' },
+  { name: 'this-week', title: 'This week' },
+  { name: 'this-month', title: 'This month' },
+]
+
+const FIXED = /^(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)$/
+
+/** As the API takes it: a name, or two days. */
+export type Asked = string | Period
+
+export function parsePeriod(text: string): Asked {
+  const [, from, to] = FIXED.exec(text) ?? []
+  return from && to ? { from, to } : text
+}
+
+export const periodText = ({ from, to }: Period): string => `${from}..${to}`
+
+export const periodName = computed(() => query.value.get('period') ?? DEFAULT_PERIOD)
+
+export const period = computed(() => parsePeriod(periodName.value))
+
+export function periodTitle(name: string): string {
+  const asked = parsePeriod(name)
+  if (typeof asked !== 'string') return dayRange(asked)
+  const known = PERIODS.find(one => one.name === name)
+  return known?.title ?? name.replaceAll('-', ' ').replace(/^./, first => first.toUpperCase())
+}
+
+const DAYS: Readonly<Record<string, number>> = { days: 1, weeks: 7, months: 30, day: 1, week: 7, month: 30 }
+
+function lengthOf(asked: Asked): number {
+  if (typeof asked !== 'string') return Math.round((Date.parse(asked.to) - Date.parse(asked.from)) / 86_400_000) + 1
+  const [, count = '1', unit = 'day'] = /(?:last-(\d+)|this)-(\w+)/.exec(asked) ?? []
+  return Number(count) * (DAYS[unit] ?? 1)
+}
+
+/** Returns the grain with which a line has ten to sixty points. */
+export function grainFor(asked: Asked): Grain {
+  const days = lengthOf(asked)
+  if (days <= 2) return 'hour'
+  if (days <= 45) return 'day'
+  return days <= 230 ? 'week' : 'month'
+}
