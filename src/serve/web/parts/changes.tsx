@@ -141,19 +141,19 @@ const NAMED = 2
 function Contributions({ best, metric, difference, filters }: ContributionsProps) {
   const { split } = best
   const pushing = best.contributions
-    .filter(({ rate, mix, key }) => Math.sign(rate + mix) === Math.sign(difference) && key.label !== 'other')
+    .filter(({ rate, mix, key }) => Math.sign(rate + mix) === Math.sign(difference) && !key.isOther)
     .slice(0, NAMED)
   return (
     <>
       {pushing.map(({ key, rate, mix, after }, at) => {
-        const value = { workspaceId: key.workspace, value: key.value, label: key.label, isOther: false }
+        const value = key
         const name = labelOf(split, value)
         const total = rate + mix
         const question = {
           metrics: [metric.name],
           period: period.value,
           grain: 'none' as const,
-          filters: { ...filters, [split]: [key.workspace === null ? key.value : valueKey(value)] },
+          filters: { ...filters, [split]: [key.workspaceId === null ? key.value : valueKey(value)] },
         }
         const isShift = Math.abs(mix) > Math.abs(rate)
         return (

@@ -1,0 +1,48 @@
+// A real Chromium for the tests of the dashboard. It is unpacked once, into the temporary folder.
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+/** Starts the browser; once more if it does not start, as on a machine that is busy. */
+export async function openBrowser(): Promise<Browser> {
+  const { default: packed } = await import('@sparticuz/chromium')
+  const start = async () =>
+    chromium.launch({ executablePath: await packed.executablePath(), args: packed.args, headless: true })
+  return start().catch(start)
+}
+
+export interface Opened {
+  page: Page
+  /** What the browser complained about: errors of scripts, blocked content, failed requests. */
+  complaints: string[]
+  /** Hosts that anything was requested from. */
+  hosts: Set<string>
+}
+
+const DESKTOP = { width: 1_440, height: 900 }
+
+/** Opens a page that notes every complaint. Without motion, so that what is seen is final. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Opened> {
+  const context = await browser.newContext({
+    viewport: DESKTOP,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+    ...options,
+  })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const hosts = new Set<string>()
+  page.on('console', message => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', error => complaints.push(error.message))
+  page.on('request', request => {
+    if (request.url().startsWith('http')) hosts.add(new URL(request.url()).host)
+  })
+  return { page, complaints, hosts }
+}
+
+/** Resolves once all answers are drawn. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForLoadState('networkidle')
+  await page.waitForFunction(`document.querySelector('h1') && !document.querySelector('.skeleton, .stale')`)
+}
