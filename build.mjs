@@ -65,10 +65,7 @@ async function bundleDashboard() {
     input: { dashboard: join(web, 'main.tsx') },
     platform: 'browser',
     tsconfig: join(web, 'tsconfig.json'),
-    transform: {
-      define: { 'process.env.NODE_ENV': '"production"' },
-      jsx: { runtime: 'automatic', importSource: 'preact' },
-    },
+    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
   })
   const { output } = await bundle.write({
     dir: join(dist, 'web'),

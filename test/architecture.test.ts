@@ -81,7 +81,7 @@ describe('the modules', () => {
   it('import existing files, by their full names', () => {
     const broken = sources.flatMap(({ path, files }) =>
       files
-        .filter(file => !/\.(ts|json)$/.test(file) || !existsSync(join(root, file)))
+        .filter(file => !/\.(tsx?|json)$/.test(file) || !existsSync(join(root, file)))
         .map(file => `${path} → ${file}`),
     )
     expect(broken).toEqual([])

@@ -41,7 +41,7 @@ export function sourceFile(path: string, text: string): SourceFile {
 export function sourcesBelow(folder: string): SourceFile[] {
   const entries = readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
   return entries
-    .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter(entry => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map(entry => join(entry.parentPath, entry.name))
     .map(file => sourceFile(relative(root, file).split(sep).join('/'), readFileSync(file, 'utf8')))
 }

@@ -88,7 +88,7 @@ function Content({
     <>
       <Head title={page.title} about={page.about} isFiltered />
       {problems.map(problem => (
-        <p class="note doubt" key={problem}>
+        <p class="note doubt content-note" key={problem}>
           {problem}
         </p>
       ))}

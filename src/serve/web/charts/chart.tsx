@@ -91,7 +91,7 @@ export function Chart({ label, columns, rows = 1, height, option, tip, onOpen }:
       <div
         ref={ground}
         class="chart-ground"
-        style={{ height }}
+        style={{ height: `${height}px` }}
         aria-hidden="true"
         onPointerMove={follow}
         onPointerDown={follow}
@@ -112,7 +112,7 @@ export function Chart({ label, columns, rows = 1, height, option, tip, onOpen }:
 
 /** Stands beside the column, on the side with more room. */
 function Tip({ x, width, children }: { x: number; width: number; children: ComponentChildren }) {
-  const style = x > width / 2 ? { right: width - x + 12 } : { left: x + 12 }
+  const style = x > width / 2 ? { right: `${width - x + 12}px` } : { left: `${x + 12}px` }
   return (
     <div class="tip" style={style} aria-live="polite">
       {children}

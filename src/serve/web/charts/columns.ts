@@ -5,7 +5,7 @@ import type { Grain } from '../../../metrics/periods.ts'
 import type { ListedMetric, MetricAnswered } from '../api/metrics.ts'
 import { bucketText, dayRange } from '../format/dates.ts'
 import { tooFewText, valueText } from '../format/values.ts'
-import { colourOf, labelOf, palette } from '../state/colours.ts'
+import { colourOf, inOrder, labelOf, palette } from '../state/colours.ts'
 
 export interface Column {
   key: string
@@ -46,7 +46,8 @@ const isEmpty = ({ cells }: { cells: readonly Cell[] }): boolean => cells.every(
 export function drawnOf({ answers, metrics, grain, split }: DrawnInput): Drawn {
   const seriesOf = (answer: MetricAnswer, at: number): DrawnSeries[] => {
     const metric = metrics[at]!
-    const shown = answer.series.filter(one => (split ? one.split !== null && !isEmpty(one) : one.split === null))
+    const found = answer.series.filter(one => (split ? one.split !== null && !isEmpty(one) : one.split === null))
+    const shown = split ? inOrder(split, found) : found
     return shown.map(({ split: value, cells }) => ({
       name: value && split ? labelOf(split, value) : metric.title,
       colour: value && split ? colourOf(split, value) : palette.value[at % palette.value.length]!,

@@ -1,7 +1,7 @@
 // A chart of the rows of a SELECT: x, one or more numbers, and a column by which they are split.
 import { useCallback, useMemo } from 'preact/hooks'
 import { valueCell } from '../format/cells.ts'
-import type { SqlAnswer } from '../parts/sql-tile.tsx'
+import type { SqlAnswer } from '../parts/result-table.tsx'
 import { cssColour, palette } from '../state/colours.ts'
 import { Chart } from './chart.tsx'
 import { axisLine, base, splitLine } from './drawing.ts'

@@ -16,6 +16,8 @@ export interface TimeChart extends Drawn {
 }
 
 const LABELLED = 4
+/** More lines of changes than these are pale. */
+const FEW_MARKS = 6
 const CHARACTER = 6.6
 const MOST_LABEL = 150
 
@@ -137,7 +139,8 @@ function backdrop({ columns, marks }: TimeChart) {
   return [
     {
       id: 'backdrop',
-      type: 'bar',
+      // A bar would take room beside the others.
+      type: 'line',
       data: columns.map(() => null),
       silent: true,
       markArea: {
@@ -153,7 +156,12 @@ function backdrop({ columns, marks }: TimeChart) {
         silent: true,
         symbol: ['none', 'triangle'],
         symbolSize: 7,
-        lineStyle: { color: cssColour('muted'), width: 1, type: 'solid', opacity: 0.7 },
+        lineStyle: {
+          color: cssColour('muted'),
+          width: 1,
+          type: 'solid',
+          opacity: changed.length > FEW_MARKS ? 0.25 : 0.7,
+        },
         label: { show: false },
         data: changed.map(at => ({ xAxis: at })),
       },
@@ -191,7 +199,7 @@ export function timeOption(chart: TimeChart): Option {
       {
         type: 'value',
         min: 0,
-        ...(kind === 'share' && { max: 1 }),
+        ...(kind === 'share' && { max: 1, interval: 0.25 }),
         ...(unit === 'count' && { minInterval: 1 }),
         splitNumber: 4,
         axisLabel: { color: cssColour('muted'), formatter: (value: number) => tickText(value, unit) },

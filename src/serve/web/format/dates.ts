@@ -35,6 +35,8 @@ export function bucketText(key: string, grain: Grain): string {
       return hourText(key)
     case 'hour':
       return `${DAY.format(dateOf(key))} ${hourText(key.slice(11))}`
+    case 'weekday_hour':
+      return `${weekdayText(Number(key[0]))} ${hourText(key.slice(2))}`
     default:
       return DAY.format(dateOf(key))
   }

@@ -17,16 +17,17 @@ export const countText = (value: number): string => WHOLE.format(value)
 
 export const shareText = (value: number, n: number): string => (n < MANY ? PERCENT : PRECISE).format(value)
 
+/** Cents from one dollar on; two significant digits below ten cents. */
 function usdText(value: number): string {
-  const digits = Math.abs(value) >= 1_000 ? 0 : 2
-  const money = {
+  const size = Math.abs(value)
+  const digits = size >= 1_000 ? 0 : 2
+  return number({
     style: 'currency',
     currency: 'USD',
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  } as const
-  if (value !== 0 && Math.abs(value) < 0.01) return number({ ...money, maximumSignificantDigits: 2 }).format(value)
-  return number(money).format(value)
+    ...(size > 0 && size < 0.1
+      ? { maximumSignificantDigits: 2, minimumSignificantDigits: 2 }
+      : { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+  }).format(value)
 }
 
 /** `42 s`, `4 min`, `2 h 10 min`, `3 days 4 h`. */

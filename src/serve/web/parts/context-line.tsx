@@ -42,7 +42,7 @@ export function ContextLine({ withPeriod }: { withPeriod: boolean }) {
         )}
         {at && age !== null && (
           <span class={age > OLD ? 'doubt' : undefined} title={timeText(at)} aria-live="polite">
-            data as of {age < 90 ? 'now' : `${ageText(age)} ago`}
+            data as of {age < 90 ? 'just now' : `${ageText(age)} ago`}
           </span>
         )}
         {withPeriod && <span>test conversations left out</span>}

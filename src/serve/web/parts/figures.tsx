@@ -52,13 +52,18 @@ function Figure({ metric }: { metric: ListedMetric }) {
 function FigureValue({ cell, metric, href }: { cell: Cell; metric: ListedMetric; href: string | null }) {
   if (cell.value === null)
     return <span class="unknown">{!cell.isCovered && cell.n === 0 ? 'not exported' : tooFewText(cell.n)}</span>
-  const text = valueText(cell.value, metric.unit, cell.n)
+  const [text, unit] = valueText(cell.value, metric.unit, cell.n).split(/ (?=tokens$|units$)/)
+  const shown = (
+    <>
+      {text} {unit && <small>{unit}</small>}
+    </>
+  )
   return href && cell.n > 0 ? (
     <a href={href} aria-label={`${text}: show the conversations`}>
-      {text}
+      {shown}
     </a>
   ) : (
-    text
+    shown
   )
 }
 

@@ -33,43 +33,45 @@ export function Navigation({ entries, current, first }: { entries: readonly Entr
   }
   return (
     <nav class={`side${isNarrow ? ' narrow' : ''}${isOpen ? ' open' : ''}`} aria-label="Pages">
-      <div class="brand">
-        <button
-          type="button"
-          onClick={toggle}
-          aria-label={isNarrow ? 'Widen the side bar' : 'Narrow the side bar'}
-          aria-pressed={isNarrow}
-        >
-          <Icon name="menu" />
-        </button>
-        <span>convohouse</span>
-      </div>
-      <ul>
-        {entries.map(({ name, title, icon }, at) => (
-          <li key={name} class={at < ON_PHONE ? undefined : 'later'}>
-            <a
-              href={addressOf(name === first ? '' : name)}
-              aria-current={name === current ? 'page' : undefined}
-              title={isNarrow ? title : undefined}
-              onClick={() => setOpen(false)}
-            >
-              <Icon name={icon} />
-              <span>{title}</span>
-            </a>
-          </li>
-        ))}
-        <li class="more">
-          <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-            <Icon name="dots" />
-            <span>More</span>
+      <div class="side-content">
+        <div class="brand">
+          <button
+            type="button"
+            onClick={toggle}
+            aria-label={isNarrow ? 'Widen the side bar' : 'Narrow the side bar'}
+            aria-pressed={isNarrow}
+          >
+            <Icon name="menu" />
           </button>
-        </li>
-      </ul>
-      {session?.token && (
-        <button type="button" class="sign-out" onClick={() => void signOut()}>
-          Sign out {session.token}
-        </button>
-      )}
+          <span>convohouse</span>
+        </div>
+        <ul>
+          {entries.map(({ name, title, icon }, at) => (
+            <li key={name} class={at < ON_PHONE ? undefined : 'later'}>
+              <a
+                href={addressOf(name === first ? '' : name)}
+                aria-current={name === current ? 'page' : undefined}
+                title={isNarrow ? title : undefined}
+                onClick={() => setOpen(false)}
+              >
+                <Icon name={icon} />
+                <span>{title}</span>
+              </a>
+            </li>
+          ))}
+          <li class="more">
+            <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              <Icon name="dots" />
+              <span>More</span>
+            </button>
+          </li>
+        </ul>
+        {session?.token && (
+          <button type="button" class="sign-out" onClick={() => void signOut()}>
+            Sign out {session.token}
+          </button>
+        )}
+      </div>
     </nav>
   )
 }

@@ -5,40 +5,10 @@ import { useMetrics } from '../api/metrics.ts'
 import type { SqlTile as Spec } from '../api/pages.ts'
 import { useAnswer } from '../api/resource.ts'
 import { QuickChart } from '../charts/quick-chart.tsx'
-import { valueCell } from '../format/cells.ts'
 import { period } from '../state/period.ts'
+import { csvOf, ResultTable, type SqlAnswer } from './result-table.tsx'
 import { Answered, Empty } from './states.tsx'
-import { DataTable } from './table.tsx'
 import { Tile } from './tile.tsx'
-
-export interface SqlAnswer {
-  rows: Record<string, unknown>[]
-  truncated: boolean
-}
-
-/** The columns, of which numbers stand at the right. */
-export function columnsOf({ rows }: SqlAnswer) {
-  const isNumber = (key: string) => rows.every(row => row[key] === null || typeof row[key] === 'number')
-  return Object.keys(rows[0] ?? {}).map(key => ({ key, title: key, isNumber: isNumber(key) }))
-}
-
-export function ResultTable({ caption, answer, sort }: { caption: string; answer: SqlAnswer; sort: string | null }) {
-  const columns = columnsOf(answer)
-  const rows = answer.rows.map((row, at) => ({
-    key: String(at),
-    cells: Object.fromEntries(columns.map(({ key }) => [key, valueCell(row[key])])),
-    values: row as Record<string, number | string | null>,
-  }))
-  return <DataTable caption={caption} columns={columns} rows={rows} sort={sort} />
-}
-
-/** Returns the rows as CSV, with a line of titles. */
-export const csvOf = (answer: SqlAnswer): string[][] => {
-  const columns = columnsOf(answer)
-  const text = (value: unknown) =>
-    value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
-  return [columns.map(({ title }) => title), ...answer.rows.map(row => columns.map(({ key }) => text(row[key])))]
-}
 
 const MOST_ROWS = 1_000
 

@@ -4,7 +4,7 @@ import type { Problem } from '../api/client.ts'
 
 /** Has the size of what will stand there, and shows only after 100 ms. */
 export const Skeleton = ({ height }: { height: number }) => (
-  <div class="skeleton" style={{ height }} role="status" aria-label="Loading" />
+  <div class="skeleton" style={{ height: `${height}px` }} role="status" aria-label="Loading" />
 )
 
 export function Failed({ problem, again }: { problem: Problem; again: () => void }) {

@@ -58,6 +58,17 @@ function rank(dimension: DimensionName, keys: readonly string[]): void {
 export const valueKey = ({ workspaceId, value }: Pick<SplitValue, 'workspaceId' | 'value'>): string =>
   workspaceId === null ? (value ?? '') : `${workspaceId}/${value ?? ''}`
 
+/** Returns series in the order of the outcomes, from the best to those that are not over; those of other dimensions as they are. */
+export const inOrder = <T extends { split: SplitValue | null }>(
+  dimension: DimensionName,
+  series: readonly T[],
+): readonly T[] => (dimension === 'outcome' ? [...series].sort((a, b) => rankOf(a.split) - rankOf(b.split)) : series)
+
+const rankOf = (split: SplitValue | null): number => {
+  const rank = Object.keys(FIXED).indexOf(split?.value ?? '')
+  return rank < 0 ? Object.keys(FIXED).length : rank
+}
+
 /** Returns the colour of a value of a dimension. */
 export function colourOf(dimension: DimensionName, value: SplitValue): string {
   if (value.isOther) return isDark.value ? OTHER.dark : OTHER.light
