@@ -14,7 +14,7 @@ import {
   type ResolvedRequest,
   resolveRequest,
 } from './request.ts'
-import { conversationsSql, type MetricRow, metricSql, type Rows } from './statement.ts'
+import { conversationsSql, type Rows, rowsOfMetric, type StatementRow, statementsOf } from './statement.ts'
 
 export interface MetricsContext {
   /** Reads the snapshot. Counts are numbers, and NULL is null. */
@@ -64,15 +64,17 @@ async function readMetrics(context: MetricsContext, given: MetricsRequest) {
   const { extent, today, request, asked, concerned } = await prepare(context, given)
   const { grain, split, top } = request
   const byAgent = split === 'agent'
-  const [coverage, ...found] = await Promise.all([
+  const [coverage, ...read] = await Promise.all([
     context.rows<CoverageRow>(coverageSql(concerned, { grain, byAgent, today })),
-    ...asked.map(async metric => {
-      const sql = metricSql(metric, concerned, { grain, split, top, today })
-      return { metric, sql, rows: await context.rows<MetricRow>(sql) }
+    ...statementsOf(asked, concerned, { grain, split, top, today }).map(async ({ metrics, sql }) => {
+      const rows = await context.rows<StatementRow>(sql)
+      return metrics.map((metric, at) => ({ metric, sql, rows: rowsOfMetric(rows, at) }))
     }),
   ])
+  const found = new Map(read.flat().map(one => [one.metric, one]))
   const isCovered = coverageOf(coverage, { ...concerned, extent, byAgent })
-  return found.map(({ metric, sql, rows }) => {
+  return asked.map(metric => {
+    const { sql, rows } = found.get(metric)!
     const answer = answerOf({ metric, grain, ...concerned, rows, today, isCovered })
     return { metric, rows, answer: { ...answer, sql } }
   })

@@ -39,7 +39,7 @@ export function coverageSql(
   SELECT _before, _bucket, workspace_id, ${byAgent ? 'agent_id' : 'NULL::VARCHAR AS agent_id'}, count(DISTINCT day) AS days, count(*) FILTER (NOT is_covered) AS uncovered
   FROM found GROUP BY GROUPING SETS ((_before, _bucket, workspace_id), (_before, workspace_id)${byAgent ? ', (_before, _bucket, workspace_id, agent_id), (_before, workspace_id, agent_id)' : ''})
 )
-SELECT _before AS "isBefore", _bucket AS bucket, CASE WHEN agent_id IS NOT NULL THEN workspace_id END AS workspace, agent_id AS agent,
+SELECT _before AS "isBefore", _bucket::VARCHAR AS bucket, CASE WHEN agent_id IS NOT NULL THEN workspace_id END AS workspace, agent_id AS agent,
   min(days)::DOUBLE AS days, count(DISTINCT workspace_id)::DOUBLE AS workspaces, sum(uncovered)::DOUBLE AS uncovered
 FROM of_workspaces GROUP BY ALL`
 }
@@ -66,13 +66,13 @@ export function coverageOf(
   const keyOf = (isBefore: boolean, bucket: string | null, workspace: string | null, agent: string | null): string =>
     JSON.stringify([isBefore, bucket, workspace, agent])
   const found = new Map(rows.map(row => [keyOf(row.isBefore, row.bucket, row.workspace, row.agent), row]))
+  const lastDay = addDays(extent.today ?? period.from, -1)
   return (bucket, split) => {
     if (extent.today === null) return false
     const isBefore = before !== null && bucket.to < period.from
     const whole = isBefore ? before : period
     const isWhole = bucket.from === whole.from && bucket.to === whole.to
     const agent = byAgent && split && !split.isOther ? split : null
-    const lastDay = addDays(extent.today, -1)
     const expected = daysIn({ from: bucket.from, to: bucket.to > lastDay ? lastDay : bucket.to })
     if (expected <= 0) return true
     const row = found.get(

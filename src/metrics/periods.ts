@@ -114,7 +114,7 @@ export function mostBuckets(period: Period, grain: Grain): number {
   return Math.ceil(counts[grain] ?? 24)
 }
 
-/** Returns SQL for the key of a row's bucket, from the columns `day` and `local_hour`. */
+/** Returns SQL for the bucket of a row, from the columns `day` and `local_hour`; as text it is the bucket's key. */
 export function bucketSql(grain: Grain): string {
   switch (grain) {
     case 'none':
@@ -128,7 +128,7 @@ export function bucketSql(grain: Grain): string {
     case 'local_hour':
       return 'local_hour::VARCHAR'
     default:
-      return `date_trunc('${grain}', day)::DATE::VARCHAR`
+      return `date_trunc('${grain}', day)::DATE`
   }
 }
 

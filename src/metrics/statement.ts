@@ -1,4 +1,4 @@
-// The SQL of one metric of one request: one scan of the mart for both periods, all buckets, values of the split and totals.
+// The SQL of the metrics of one request: one scan of a mart for both periods, all buckets, values of the split and totals.
 import { quoteText } from '../catalog/layout.ts'
 import { isRankedByValue, type Metric } from './declaration.ts'
 import { DIMENSIONS, type DimensionName } from './dimensions.ts'
@@ -21,7 +21,7 @@ export interface Grouping {
   today: string
 }
 
-/** A row of the statement. Totals over buckets or over values of the split are rows of their own. */
+/** A row of one metric. Totals over buckets or over values of the split are rows of their own. */
 export interface MetricRow {
   isBefore: boolean
   /** Key of the bucket; null in a total over all buckets. */
@@ -38,7 +38,13 @@ export interface MetricRow {
   n: number
 }
 
-const dayRange = ({ from, to }: Period): string => `day BETWEEN DATE '${from}' AND DATE '${to}'`
+/** A row of a statement: the second metric's figures are `numerator_2`, `denominator_2` and `n_2`. */
+export type StatementRow = MetricRow & Record<string, unknown>
+
+export interface Statement {
+  metrics: readonly Metric[]
+  sql: string
+}
 
 /** Returns the condition for a dimension's values. A value of a workspace may be `WORKSPACE/VALUE`. */
 function filterSql(name: DimensionName, values: readonly (string | null)[]): string {
@@ -58,9 +64,10 @@ export const isBeforeSql = ({ period, before }: Rows): string => (before ? `day 
 
 /** Returns the condition for the rows of the mart that a request concerns. */
 export function rowsSql(where: string, { period, before, filters }: Rows): string {
-  const days = [period, before ?? []].flat().map(dayRange).join(' OR ')
+  // The periods adjoin. One range lets DuckDB skip whole row groups.
+  const days = `day BETWEEN DATE '${(before ?? period).from}' AND DATE '${period.to}'`
   const kept = Object.entries(filters).map(([name, values]) => filterSql(name as DimensionName, values))
-  return [`(${where})`, `(${days})`, ...kept].join(' AND ')
+  return [`(${where})`, days, ...kept].join(' AND ')
 }
 
 /** Returns the condition for the last day of each bucket: a day without rows has the level 0. */
@@ -71,16 +78,38 @@ function lastDaysSql({ period, before }: Rows, { grain, today }: Grouping): stri
 
 const NO_TEXT = 'NULL::VARCHAR'
 
-/** Returns the SQL of a metric's rows. */
-export function metricSql(metric: Metric, rows: Rows, grouping: Grouping): string {
+/** Returns the SQL by which values of a split are ranked. */
+const rankSql = (metric: Metric): string => (isRankedByValue(metric) ? metric.numerator : metric.n)
+
+const suffix = (at: number): string => (at === 0 ? '' : `_${at + 1}`)
+
+/** Returns the rows of one of a statement's metrics. */
+export const rowsOfMetric = (rows: readonly StatementRow[], at: number): MetricRow[] =>
+  rows.map(row => {
+    const [numerator, denominator, n] = ['numerator', 'denominator', 'n'].map(name => row[name + suffix(at)])
+    return { ...row, numerator, denominator, n } as MetricRow
+  })
+
+/** Returns the statements for metrics: one for those of the same rows which, if they are split, rank the values alike. */
+export function statementsOf(metrics: readonly Metric[], rows: Rows, grouping: Grouping): Statement[] {
+  const together = new Map<string, Metric[]>()
+  for (const metric of metrics) {
+    const key = JSON.stringify([metric.mart, metric.where, metric.isLevel, grouping.split && rankSql(metric)])
+    together.set(key, [...(together.get(key) ?? []), metric])
+  }
+  return [...together.values()].map(some => ({ metrics: some, sql: statementSql(some, rows, grouping) }))
+}
+
+function statementSql(metrics: readonly Metric[], rows: Rows, grouping: Grouping): string {
   const { grain, split, top } = grouping
+  const metric = metrics[0]!
   const of = split && DIMENSIONS[split]
   const [workspace, value, label] = [of?.isOfWorkspace && 'workspace_id', of?.key, of?.label].map(sql => sql || NO_TEXT)
   const where = metric.isLevel ? `(${metric.where}) AND ${lastDaysSql(rows, grouping)}` : metric.where
   const ranked = `
 ranked AS (
   SELECT _workspace, _value FROM found WHERE NOT _before GROUP BY ALL
-  ORDER BY ${isRankedByValue(metric) ? metric.numerator : metric.n} DESC NULLS LAST, _workspace, _value LIMIT ${top}
+  ORDER BY ${rankSql(metric)} DESC NULLS LAST, _workspace, _value LIMIT ${top}
 ),
 shown AS (
   SELECT f.* REPLACE (
@@ -96,14 +125,18 @@ shown AS (
     split && '(_before, _other, _workspace, _value)',
     split && grain !== 'none' && '(_before, _bucket, _other, _workspace, _value)',
   ].filter(Boolean)
+  const figures = metrics.map(
+    ({ numerator, denominator, n }, at) =>
+      `(${numerator})::DOUBLE AS numerator${suffix(at)}, (${denominator ?? 'NULL'})::DOUBLE AS denominator${suffix(at)}, (${n})::DOUBLE AS n${suffix(at)}`,
+  )
   return `WITH found AS (
   SELECT *, ${isBeforeSql(rows)} AS _before, ${bucketSql(grain)} AS _bucket, ${workspace} AS _workspace, ${value} AS _value, ${label} AS _label
   FROM marts.${metric.mart}
   WHERE ${rowsSql(where, rows)}
 )${split ? `,${ranked}` : ''}
-SELECT _before AS "isBefore", ${grain === 'none' ? 'NULL' : '_bucket'} AS bucket,
+SELECT _before AS "isBefore", ${grain === 'none' ? 'NULL' : '_bucket::VARCHAR'} AS bucket,
   ${split ? 'grouping(_value) = 0 AS "isSplit", coalesce(_other, false) AS "isOther", _workspace AS workspace, _value AS value, any_value(_label) AS label' : 'false AS "isSplit", false AS "isOther", NULL AS workspace, NULL AS value, NULL AS label'},
-  (${metric.numerator})::DOUBLE AS numerator, ${metric.denominator ? `(${metric.denominator})::DOUBLE` : 'NULL::DOUBLE'} AS denominator, (${metric.n})::DOUBLE AS n
+  ${figures.join(',\n  ')}
 FROM ${split ? 'shown' : 'found'}
 GROUP BY GROUPING SETS (${sets.join(', ')})`
 }
@@ -114,7 +147,7 @@ export function conversationsSql(
   rows: Rows,
   { grain, bucket, limit }: Pick<MetricsRequest, 'grain' | 'bucket' | 'limit'>,
 ): string {
-  const inBucket = bucket === undefined ? '' : ` AND ${bucketSql(grain)} = ${quoteText(bucket)}`
+  const inBucket = bucket === undefined ? '' : ` AND (${bucketSql(grain)})::VARCHAR = ${quoteText(bucket)}`
   return `SELECT workspace_id, agent_id, conversation_id, max(day)::VARCHAR AS day FROM marts.${metric.mart}
 WHERE ${rowsSql(metric.where, rows)} AND (${metric.behind})${inBucket}
 GROUP BY workspace_id, agent_id, conversation_id ORDER BY day DESC, workspace_id, agent_id, conversation_id LIMIT ${limit}`

@@ -15,6 +15,7 @@ import { columnsOf, DIMENSIONS, type DimensionName } from '../metrics/dimensions
 import { dimensionsUsed, type MetricsRequest, metricNamed, metricsRequest } from '../metrics/request.ts'
 import type { Scope } from './access/tokens.ts'
 import { type ColumnClasses, isPlain } from './column-classes.ts'
+import { AnswerCache } from './readers/answer-cache.ts'
 import type { DeclaredQuery, SnapshotReaders, SnapshotState } from './readers/snapshot-readers.ts'
 
 export const metricsQueries = z.strictObject({
@@ -40,6 +41,7 @@ const COLUMNS = `SELECT table_name || '.' || column_name AS name FROM duckdb_col
 export class DeclaredMetrics {
   private readonly metrics: readonly Metric[]
   private readonly classes: ColumnClasses
+  private readonly answers = new AnswerCache<QueryAnswer>()
 
   constructor(metrics: readonly Metric[], classes: ColumnClasses) {
     this.metrics = metrics
@@ -65,7 +67,13 @@ export class DeclaredMetrics {
     for (const query of queries) this.expectShown(query, scopes)
     return readers.reading(async (rows, state) => {
       const context = await this.contextOf(rows)
-      return { answers: await Promise.all(queries.map(query => answerOne(context, query))), ...state }
+      const cached = (query: MetricsRequest) =>
+        this.answers.get(`${state.version} ${JSON.stringify(query)}`, async () => {
+          const answer = await answerOne(context, query)
+          // Objects take some five times the memory of their text.
+          return { answer, bytes: 5 * JSON.stringify(answer).length }
+        })
+      return { answers: await Promise.all(queries.map(cached)), ...state }
     })
   }
 

@@ -1,11 +1,11 @@
-// One statement answers a request as a recomputation from single rows does, whatever is asked.
+// Statements answer a request as a recomputation from single rows does, whatever is asked.
 import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { answerOf } from '../../src/metrics/answer.ts'
 import { averageScore, countOf, duration, metricsOf, share, sumOf } from '../../src/metrics/declaration.ts'
 import { addDays, bucketsOf, GRAINS, type Grain, periodBefore } from '../../src/metrics/periods.ts'
-import { type MetricRow, metricSql } from '../../src/metrics/statement.ts'
+import { rowsOfMetric, type StatementRow, statementsOf } from '../../src/metrics/statement.ts'
 import { rounds } from '../tier.ts'
 
 interface Fact {
@@ -93,7 +93,7 @@ it('any split, grain, filter and comparison equals a recomputation from the rows
   await connection.run('CREATE SCHEMA IF NOT EXISTS marts')
   const request = fc.record({
     facts: fc.array(fact, { maxLength: 120 }),
-    metric: fc.constantFrom(COUNT!, SUM!, RESOLVED!, SCORE!, MEDIAN!),
+    metrics: fc.shuffledSubarray([COUNT!, SUM!, RESOLVED!, SCORE!, MEDIAN!], { minLength: 1 }),
     grain: fc.constantFrom(...GRAINS),
     split: fc.constantFrom('agent' as const, 'channel' as const, undefined),
     top: fc.integer({ min: 1, max: 3 }),
@@ -101,7 +101,7 @@ it('any split, grain, filter and comparison equals a recomputation from the rows
     compare: fc.boolean(),
     agents: fc.option(fc.subarray(['a', 'b', `c'd`, 'w1/a'], { minLength: 1 })),
   })
-  const check = fc.asyncProperty(request, async ({ facts, metric, grain, split, top, days, compare, agents }) => {
+  const check = fc.asyncProperty(request, async ({ facts, metrics, grain, split, top, days, compare, agents }) => {
     const period = { from: FROM, to: addDays(FROM, days - 1) }
     const before = compare ? periodBefore(period) : null
     await connection.run(
@@ -113,13 +113,19 @@ it('any split, grain, filter and comparison equals a recomputation from the rows
       return `(${[text(workspace_id), text(agent_id), text(`Agent ${agent_id}`), text(channel), text(day), local_hour, is_counted, score ?? 'NULL', resolved].join(', ')})`
     })
     if (tuples.length > 0) await connection.run(`INSERT INTO marts.facts VALUES ${tuples.join(', ')}`)
-    const sql = metricSql(
-      metric,
+    const statements = statementsOf(
+      metrics,
       { period, before, filters: agents ? { agent: agents } : {} },
       { grain, split, top, today: '2030-01-01' },
     )
-    const rows = (await connection.runAndReadAll(sql)).getRowObjectsJS() as unknown as MetricRow[]
-    const answer = answerOf({ metric, grain, period, before, rows, today: '2030-01-01', isCovered: () => true })
+    if (!split) expect(statements).toHaveLength(1)
+    const read = statements.map(async statement => {
+      const reader = await connection.runAndReadAll(statement.sql)
+      const rows = reader.getRowObjectsJS() as unknown as StatementRow[]
+      return statement.metrics.map((metric, at) => ({ metric, rows: rowsOfMetric(rows, at) }))
+    })
+    const answered = (await Promise.all(read)).flat()
+    expect(new Set(answered.map(({ metric }) => metric))).toEqual(new Set(metrics))
 
     const kept = facts.filter(
       one =>
@@ -128,31 +134,35 @@ it('any split, grain, filter and comparison equals a recomputation from the rows
     )
     const within = (of: { from: string; to: string }) => kept.filter(({ day }) => day >= of.from && day <= of.to)
     const splitBy = (one: Fact) => (split === 'agent' ? [one.workspace_id, one.agent_id] : [null, one.channel])
-    const named = answer.series.flatMap(({ split }) => (split && !split.isOther ? [split] : []))
-    const isNamed = (one: Fact) =>
-      named.some(name => name.workspaceId === splitBy(one)[0] && name.value === splitBy(one)[1])
-    for (const { split: of, cells, total } of answer.series) {
-      const mine = (one: Fact) => {
-        if (of === null) return true
-        return of.isOther ? !isNamed(one) : of.workspaceId === splitBy(one)[0] && of.value === splitBy(one)[1]
+    for (const { metric, rows } of answered) {
+      const answer = answerOf({ metric, grain, period, before, rows, today: '2030-01-01', isCovered: () => true })
+      const named = answer.series.flatMap(({ split }) => (split && !split.isOther ? [split] : []))
+      const isNamed = (one: Fact) =>
+        named.some(name => name.workspaceId === splitBy(one)[0] && name.value === splitBy(one)[1])
+      for (const { split: of, cells, total } of answer.series) {
+        const mine = (one: Fact) => {
+          if (of === null) return true
+          return of.isOther ? !isNamed(one) : of.workspaceId === splitBy(one)[0] && of.value === splitBy(one)[1]
+        }
+        const byHand = BY_HAND[metric.name]!
+        expect(total).toMatchObject(byHand(within(period).filter(mine)))
+        if (before) expect(total!.comparedWith).toMatchObject(byHand(within(before).filter(mine)))
+        else expect(total!.comparedWith).toBeNull()
+        expect(cells).toHaveLength(bucketsOf(period, grain).length)
+        for (const [at, cell] of cells.entries()) {
+          const inBucket = within(period).filter(one => mine(one) && keyOf(one, grain) === answer.buckets[at]!.key)
+          expect(cell).toMatchObject(byHand(inBucket))
+        }
       }
-      const byHand = BY_HAND[metric.name]!
-      expect(total).toMatchObject(byHand(within(period).filter(mine)))
-      if (before) expect(total!.comparedWith).toMatchObject(byHand(within(before).filter(mine)))
-      else expect(total!.comparedWith).toBeNull()
-      expect(cells).toHaveLength(bucketsOf(period, grain).length)
-      for (const [at, cell] of cells.entries()) {
-        const inBucket = within(period).filter(one => mine(one) && keyOf(one, grain) === answer.buckets[at]!.key)
-        expect(cell).toMatchObject(byHand(inBucket))
-      }
+      if (split) expect(named.length).toBeLessThanOrEqual(top)
+      if (metric !== COUNT && metric !== SUM) continue
+      const largest = answer.series.flatMap(({ split, total }) => (split && !split.isOther ? [total!.value!] : []))
+      const sumOfValue = (one: Fact) =>
+        BY_HAND[metric.name]!(within(period).filter(other => `${splitBy(other)}` === `${splitBy(one)}`)).value!
+      expect(largest).toEqual(largest.toSorted((a, b) => b - a))
+      for (const one of kept)
+        if (split && !isNamed(one)) expect(sumOfValue(one)).toBeLessThanOrEqual(largest.at(-1) ?? 0)
     }
-    if (split) expect(named.length).toBeLessThanOrEqual(top)
-    if (metric !== COUNT && metric !== SUM) return
-    const largest = answer.series.flatMap(({ split, total }) => (split && !split.isOther ? [total!.value!] : []))
-    const sumOfValue = (one: Fact) =>
-      BY_HAND[metric.name]!(within(period).filter(other => `${splitBy(other)}` === `${splitBy(one)}`)).value!
-    expect(largest).toEqual(largest.toSorted((a, b) => b - a))
-    for (const one of kept) if (split && !isNamed(one)) expect(sumOfValue(one)).toBeLessThanOrEqual(largest.at(-1) ?? 0)
   })
   await fc.assert(check, { numRuns: rounds('METRIC_STATEMENTS', { usual: 60, deep: 2_000 }) })
 })

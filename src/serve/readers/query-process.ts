@@ -59,6 +59,8 @@ async function open({ role, socket, ...settings }: OpenQueryProcess): Promise<Sn
     closing: new AbortController().signal,
   })
   const server = createServer((request, response) => void handle(request, response))
+  // Its only client would else send requests into connections that are being closed.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socket, resolve))
   return stateOf(snapshot)
 }

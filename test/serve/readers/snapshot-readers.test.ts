@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SnapshotReaders, UserQuery } from '../../../src/serve/readers/snapshot-readers.ts'
 import { folderOfFile } from '../../of-file.ts'
@@ -53,6 +54,14 @@ describe('declared queries', () => {
     const answers = await Promise.all([1, 2, 3].map(() => readers.rows(sql)))
     expect(new Set([...answers, await readers.rows(sql)].map(({ rows }) => JSON.stringify(rows))).size).toBe(1)
     for (const _ of [1, 2]) await expect(readers.rows('FROM nothing')).rejects.toMatchObject({ code: 'SQL_INVALID' })
+  })
+
+  it.runIf(isDeep)('are answered when a connection was idle for longer than a server of Node keeps one', async () => {
+    await readers.rows('SELECT 1')
+    await sleep(4_800)
+    // This process does not notice meanwhile that a connection ends.
+    for (const untilMs = performance.now() + 1_500; performance.now() < untilMs; );
+    expect((await readers.rows('SELECT 2 AS n')).rows).toEqual([{ n: 2 }])
   })
 
   it('cannot read files or change settings, in a process without environment', async () => {
