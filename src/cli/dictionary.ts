@@ -8,6 +8,7 @@ import { storageOf } from './flags/configuration.ts'
 import { invalidFlag, newPath } from './flags/values.ts'
 import { grid, gridOnStdout } from './terminal/columns.ts'
 import { log, print, printJson } from './terminal/print.ts'
+import { similarName } from './terminal/similar-name.ts'
 
 interface DictionaryFlags {
   output?: string
@@ -108,14 +109,6 @@ async function describedModels(): Promise<DescribedTable[]> {
   }))
 }
 
-/** True if the texts differ in one place, by at most two characters. */
-function areAlike(a: string, b: string): boolean {
-  let [start, end] = [0, 0]
-  while (start < a.length && a[start] === b[start]) start += 1
-  while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end += 1
-  return Math.max(a.length, b.length) - start - end <= 2
-}
-
 /** Prints one table, or all tables as JSON. @throws FLAG_INVALID if there is no such table */
 async function printTables(name: string | undefined, json: boolean): Promise<void> {
   const { describedTables } = await import('../warehouse/dictionary/dictionary.ts')
@@ -126,7 +119,9 @@ async function printTables(name: string | undefined, json: boolean): Promise<voi
       : all.filter(table => table.name === name || [`marts.${name}`, `models.${name}`].includes(table.name))
   if (name !== undefined && chosen.length === 0) {
     const names = all.map(table => table.name).sort()
-    const guess = names.find(full => areAlike(full, name) || areAlike(full.replace(/^\w+\./, ''), name))
+    // Its schema may be missing.
+    const guess =
+      similarName(name, names) ?? similarName(`marts.${name}`, names) ?? similarName(`models.${name}`, names)
     throw invalidFlag(
       `The dictionary has no table ${JSON.stringify(name)}.`,
       `${guess === undefined ? '' : `Did you mean ${guess}? `}It has: ${names.join(', ')}.`,

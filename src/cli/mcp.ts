@@ -43,13 +43,11 @@ async function runMcp(flags: McpFlags): Promise<number> {
   const config = configAt(flags.config)
   restrictUmask()
   const stop = stopOnSignals()
-  const serving = await openServing(config, join(config.home, 'serve', `mcp-${process.pid}`))
+  const { readers, metrics, classes } = await openServing(config, join(config.home, 'serve', `mcp-${process.pid}`))
   const scopes = new Set<Scope>(flags.scope ?? ['metrics', 'sql', 'content'])
-  const { readers, metrics, classes } = serving
+  const { version } = packageFacts()
   const ended = new Promise<void>(resolve => process.stdin.once('end', resolve).once('close', resolve))
-  const handle = serveStdio(() =>
-    assistantServer({ readers, metrics, classes, scopes, version: packageFacts().version }),
-  )
+  const handle = serveStdio(() => assistantServer({ readers, metrics, classes, scopes, version }))
   try {
     await Promise.race([ended, untilStopping(stop)])
     return EXIT_CODES.ok

@@ -14,7 +14,7 @@ import { type Role, runWorker, type WorkerSettings } from '../run/temporal/worke
 import { holderOf } from '../steps/export/lease-recovery.ts'
 import { listenForScrapes } from '../telemetry/listen.ts'
 import type { MetricsPage } from '../telemetry/page.ts'
-import { configAt } from './flags/configuration.ts'
+import { configArgs, configAt } from './flags/configuration.ts'
 import { addConfigFlag } from './flags/sync-flags.ts'
 import { metricsAddress, oneOf } from './flags/values.ts'
 import { metricsOf, openAppWhenReleased } from './open-app.ts'
@@ -186,10 +186,8 @@ export function superviseWarehouse(options: {
   config: string | undefined
   remark: (...lines: string[]) => void
 }): Supervisor {
-  const { config, remark } = options
-  const named = config === undefined ? [] : ['--config', config]
-  const args = ['worker', '--role', 'warehouse', '--supervised', ...named]
-  return supervise({ entry: process.argv[1]!, args, remark })
+  const args = ['worker', '--role', 'warehouse', '--supervised', ...configArgs(options.config)]
+  return supervise({ entry: process.argv[1]!, args, remark: options.remark })
 }
 
 /** Installs the SDK's runtime if this process runs an export worker. Returns a function that reads both processes' SDK metrics. */

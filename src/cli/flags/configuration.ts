@@ -11,6 +11,9 @@ export type Storage = Pick<Config, 'home' | 'memoryLimit' | 'replayMemoryLimit' 
 /** Reads the configuration that `--config` names, else the default one. @throws CONFIG_INVALID, CONFIG_MISSING */
 export const configAt = (path: string | undefined): Config => readConfig(path === undefined ? {} : { path })
 
+/** Returns the arguments that give another command of ours the same configuration. */
+export const configArgs = (path: string | undefined): string[] => (path === undefined ? [] : ['--config', path])
+
 /** Returns the configuration, or null if there is none. @throws CONFIG_INVALID; CONFIG_MISSING if `path` names a missing one */
 export function configIfAny(path: string | undefined): Config | null {
   try {

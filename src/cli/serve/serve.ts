@@ -13,7 +13,7 @@ import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { isLoopback } from '../../serve/access/request-rules.ts'
 import { keepOwnSnapshot } from '../../serve/own-snapshot.ts'
 import { startServe } from '../../serve/serve.ts'
-import { configAt } from '../flags/configuration.ts'
+import { configArgs, configAt } from '../flags/configuration.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { listenAddress } from '../flags/values.ts'
 import { packageFacts } from '../package-facts.ts'
@@ -58,8 +58,7 @@ interface ServeFlags {
 
 /** Starts another command with the same configuration. */
 function startOther({ config }: ServeFlags, args: readonly string[], signal: AbortSignal): ChildProcess {
-  const named = config === undefined ? [] : ['--config', config]
-  const all = [...process.execArgv, process.argv[1]!, ...args, ...named]
+  const all = [...process.execArgv, process.argv[1]!, ...args, ...configArgs(config)]
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'pipe'], signal })
   // The signal's abort is one; others end its output.
   child.on('error', () => {})

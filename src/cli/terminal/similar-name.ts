@@ -7,7 +7,7 @@ export function similarName(word: string, names: readonly string[]): string | un
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeErr: () => {} })
-  for (const name of names) program.command(name)
+  for (const name of new Set(names)) program.command(name)
   try {
     program.parse([word], { from: 'user' })
     return undefined

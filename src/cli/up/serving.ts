@@ -1,6 +1,7 @@
 // `up` with `serve` in the configuration: serves in a process of its own, which is restarted after a crash.
 import type { Config } from '../../config.ts'
 import { supervise } from '../../run/supervision/supervisor.ts'
+import { configArgs } from '../flags/configuration.ts'
 import { log } from '../terminal/print.ts'
 
 /** Runs `work` while the process serves. Returns the exit code of a process that cannot begin, which has logged why. */
@@ -10,9 +11,8 @@ export async function besideServe(
   work: () => Promise<number>,
 ): Promise<number> {
   if (!config.serve.isConfigured) return work()
-  const named = path === undefined ? [] : ['--config', path]
   const supervisor = supervise({
-    ...{ entry: process.argv[1]!, args: ['serve', '--supervised', ...named], remark: log },
+    ...{ entry: process.argv[1]!, args: ['serve', '--supervised', ...configArgs(path)], remark: log },
     ...{ subject: 'The process that serves figures', isRestartedOnceReady: true },
   })
   if (!(await supervisor.held)) return supervisor.ended

@@ -7,7 +7,7 @@ import { isTemporalConfigured } from '../../run/temporal/client/connection.ts'
 import { findTemporal } from '../../run/temporal/server/dev-server.ts'
 import { listenForScrapes, type MetricsListener } from '../../telemetry/listen.ts'
 import type { MetricsPage } from '../../telemetry/page.ts'
-import { configAt } from '../flags/configuration.ts'
+import { configArgs, configAt } from '../flags/configuration.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { duration, metricsAddress, whole } from '../flags/values.ts'
 import { metricsOf } from '../open-app.ts'
@@ -75,8 +75,7 @@ async function withoutTemporal({ flags, config }: UpContext): Promise<number> {
   log(
     `Syncing every ${durationText(watch)} without Temporal, whose CLI is not on the PATH. To have its server and UI, install it (https://docs.temporal.io/cli).`,
   )
-  const named = flags.config === undefined ? [] : ['--config', flags.config]
-  const code = await superviseSync(['sync', '--watch', `${watch / SECOND}s`, '--yes', ...named])
+  const code = await superviseSync(['sync', '--watch', `${watch / SECOND}s`, '--yes', ...configArgs(flags.config)])
   return code === EXIT_CODES.interrupted ? EXIT_CODES.ok : code
 }
 
