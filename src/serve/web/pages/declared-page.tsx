@@ -7,6 +7,7 @@ import { MetricsTile } from '../parts/metrics-tile.tsx'
 import { SqlTile } from '../parts/sql-tile.tsx'
 import { Failed } from '../parts/states.tsx'
 import { TableTile } from '../parts/table-tile.tsx'
+import { BeforeAfter } from './before-after.tsx'
 
 interface ShownProps {
   spec: ShowTile
@@ -15,7 +16,9 @@ interface ShownProps {
 }
 
 /** Tiles that only code can draw. */
-const SHOWN: Partial<Record<ShowTile['show'], (props: ShownProps) => preact.JSX.Element>> = {}
+const SHOWN: Partial<Record<ShowTile['show'], (props: ShownProps) => preact.JSX.Element>> = {
+  'before-after': BeforeAfter,
+}
 
 type Metrics = ReadonlyMap<string, ListedMetric>
 

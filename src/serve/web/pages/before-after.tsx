@@ -1,0 +1,211 @@
+// Before and after a change of an agent: the same number of days on both sides, with an interval, and what else moved.
+// It is no experiment, so nothing here says that the change is the reason.
+import type { Cell } from '../../../metrics/answer.ts'
+import type { Period } from '../../../metrics/periods.ts'
+import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
+import { type AgentChange, type ShowTile, useAgentChanges } from '../api/pages.ts'
+import { cellText } from '../charts/columns.ts'
+import { dayRange, dayText } from '../format/dates.ts'
+import { newcombe, wilson } from '../format/intervals.ts'
+import { shareText } from '../format/values.ts'
+import { Answered, Empty } from '../parts/states.tsx'
+import { Tile } from '../parts/tile.tsx'
+import { labelOf, valueKey } from '../state/colours.ts'
+import { filters } from '../state/filters.ts'
+import { go, here, query } from '../state/location.ts'
+import { period } from '../state/period.ts'
+
+const COMPARED = ['agent_resolution_rate', 'automation_rate', 'resolution_rate', 'takeover_rate', 'reopening_rate']
+const SPANS = [7, 14, 28]
+const DAY_MS = 86_400_000
+
+const moved = (day: string, days: number): string =>
+  new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
+
+const idOf = ({ workspace, agent, day }: AgentChange): string => `${workspace}/${agent}/${day}`
+
+interface Props {
+  spec: ShowTile
+  id: string
+  metrics: ReadonlyMap<string, ListedMetric>
+}
+
+/** The choice is in the address: the change, the metric and the number of days. */
+export function BeforeAfter({ spec, id, metrics }: Props) {
+  const whole = useMetrics({ metrics: ['conversations'], period: period.value, grain: 'none' })
+  const changes = useAgentChanges(whole.data?.[0]?.period ?? null)
+  const offered = COMPARED.flatMap(name => metrics.get(name) ?? [])
+  const chosenAgents = filters.value.agent
+  const shown = [...(changes.data ?? [])]
+    .filter(({ workspace, agent }) => !chosenAgents || chosenAgents.includes(`${workspace}/${agent}`))
+    .reverse()
+  const change = shown.find(one => idOf(one) === query.value.get('change')) ?? shown[0]
+  const metric = metrics.get(query.value.get('compared') ?? '') ?? offered[0]
+  const span = SPANS.find(days => String(days) === query.value.get('days')) ?? 14
+  const choose = (name: string) => (event: Event) =>
+    go(here({ [name]: (event.currentTarget as HTMLSelectElement).value }), { replace: true })
+  return (
+    <Tile id={id} title={spec.title} below={spec.below} width={spec.width} metrics={metric ? [metric] : []}>
+      <Answered answer={changes} height={240}>
+        {() =>
+          change && metric ? (
+            <>
+              <div class="choices-row">
+                <label>
+                  Change
+                  <select value={idOf(change)} onChange={choose('change')}>
+                    {shown.map(one => (
+                      <option key={idOf(one)} value={idOf(one)}>
+                        {dayText(one.day)}: {one.agentTitle ?? one.agent} ({one.fields.slice(0, 3).join(', ')})
+                      </option>
+                    ))}
+                  </select>
+                </label>
+                <label>
+                  Figure
+                  <select value={metric.name} onChange={choose('compared')}>
+                    {offered.map(({ name, title }) => (
+                      <option key={name} value={name}>
+                        {title}
+                      </option>
+                    ))}
+                  </select>
+                </label>
+                <label>
+                  Days on each side
+                  <select value={span} onChange={choose('days')}>
+                    {SPANS.map(days => (
+                      <option key={days}>{days}</option>
+                    ))}
+                  </select>
+                </label>
+              </div>
+              <Comparison change={change} metric={metric} span={span} />
+            </>
+          ) : (
+            <Empty>
+              No agent was changed in this period. Changes come from the audit log of the API; a longer period may have
+              some.
+            </Empty>
+          )
+        }
+      </Answered>
+    </Tile>
+  )
+}
+
+const VOLUME = 'conversations'
+
+function Comparison({ change, metric, span }: { change: AgentChange; metric: ListedMetric; span: number }) {
+  const asked = {
+    metrics: [metric.name, VOLUME],
+    grain: 'none' as const,
+    split: 'channel' as const,
+    filters: {
+      agent: [`${change.workspace}/${change.agent}`],
+      ...(filters.value.channel && { channel: filters.value.channel }),
+    },
+  }
+  // The day of the change belongs to neither side.
+  const sides = {
+    before: { from: moved(change.day, -span), to: moved(change.day, -1) },
+    after: { from: moved(change.day, 1), to: moved(change.day, span) },
+  }
+  const before = useMetrics({ ...asked, period: sides.before })
+  const after = useMetrics({ ...asked, period: sides.after })
+  return (
+    <Answered answer={before} height={160}>
+      {first => (
+        <Answered answer={after} height={160}>
+          {second => <Sides metric={metric} sides={sides} before={first} after={second} />}
+        </Answered>
+      )}
+    </Answered>
+  )
+}
+
+interface SidesProps {
+  metric: ListedMetric
+  sides: { before: Period; after: Period }
+  before: readonly MetricAnswered[]
+  after: readonly MetricAnswered[]
+}
+
+const totalOf = (answer: MetricAnswered | undefined): Cell => answer!.series.at(-1)!.cells[0]!
+
+/** Returns why the two sides cannot be compared; null if they can. */
+function doubtOf(before: Cell, after: Cell): string | null {
+  if (!before.isCovered) return 'The days before the change were not exported completely.'
+  if (after.isUnfinished) return 'The days after the change are not over yet: choose fewer days, or come back later.'
+  if (!after.isCovered) return 'The days after the change were not exported completely.'
+  if (before.value === null || after.value === null) return 'One side has too few conversations to say anything.'
+  return null
+}
+
+function Sides({ metric, sides, before: [first, volumeBefore], after: [second, volumeAfter] }: SidesProps) {
+  const [before, after] = [totalOf(first), totalOf(second)]
+  const doubt = doubtOf(before, after)
+  const side = (name: string, days: Period, cell: Cell) => {
+    const interval = cell.value === null || cell.n === 0 ? null : wilson(cell.value, cell.n)
+    return (
+      <div key={name}>
+        <h3>{name}</h3>
+        <p class="value">{cellText(cell, metric)}</p>
+        <p class="note">
+          {interval && `95 % interval ${shareText(interval.low, 0)} to ${shareText(interval.high, 0)} · `}n ={' '}
+          {cell.n.toLocaleString()}
+        </p>
+        <p class="note">{dayRange(days)}</p>
+      </div>
+    )
+  }
+  return (
+    <>
+      <div class="sides">
+        {side('Before', sides.before, before)}
+        {side('After', sides.after, after)}
+      </div>
+      <p class={doubt ? 'doubt' : undefined}>{doubt ?? difference(metric, before, after)}</p>
+      {!doubt && <p class="note">{besides(volumeBefore!, volumeAfter!)}</p>}
+    </>
+  )
+}
+
+const pointsText = (share: number): string => `${share > 0 ? '+' : ''}${(share * 100).toFixed(1)}`
+
+function difference({ title }: ListedMetric, before: Cell, after: Cell): string {
+  const [first, second] = [
+    { share: before.value!, n: before.n },
+    { share: after.value!, n: after.n },
+  ]
+  const { low, high } = newcombe(first, second)
+  const range = `${pointsText(second.share - first.share)} points, 95 % interval ${pointsText(low)} to ${pointsText(high)}`
+  return low > 0 || high < 0
+    ? `${title} differs: ${range}.`
+    : `${title} does not differ more than chance explains: ${range}.`
+}
+
+const STEADY = 0.05
+
+/** Says what else moved beside the difference: the volume, and the channel whose part of it changed most. */
+function besides(before: MetricAnswered, after: MetricAnswered): string {
+  const [first, second] = [totalOf(before).value ?? 0, totalOf(after).value ?? 0]
+  const partsOf = ({ series }: MetricAnswered, whole: number) =>
+    new Map(
+      series.flatMap(({ split, cells }) =>
+        split ? [[valueKey(split), { split, part: (cells[0]?.value ?? 0) / (whole || 1) }] as const] : [],
+      ),
+    )
+  const [partsBefore, partsAfter] = [partsOf(before, first), partsOf(after, second)]
+  const shifts = [...new Map([...partsBefore, ...partsAfter])].map(([key, { split }]) => ({
+    split,
+    by: (partsAfter.get(key)?.part ?? 0) - (partsBefore.get(key)?.part ?? 0),
+  }))
+  const largest = shifts.sort((a, b) => Math.abs(b.by) - Math.abs(a.by))[0]
+  const volume = `Conversations went from ${first.toLocaleString()} to ${second.toLocaleString()}`
+  const mix =
+    largest && Math.abs(largest.by) >= STEADY
+      ? `${labelOf('channel', largest.split)} has ${pointsText(largest.by)} points of them`
+      : 'their mix of channels stayed alike'
+  return `What else moved: ${volume}, and ${mix}. Other changes may lie in the same days.`
+}
