@@ -15,6 +15,9 @@ interface RankingProps {
 
 export function Ranking({ metric, split, series, hrefOf }: RankingProps) {
   const rows = series.flatMap(({ split: value, total }) => (value && total && total.n > 0 ? [{ value, total }] : []))
+  rows.sort(
+    (a, b) => Number(a.value.isOther) - Number(b.value.isOther) || (b.total.value ?? -1) - (a.total.value ?? -1),
+  )
   const most = Math.max(...rows.flatMap(({ total }) => [total.value ?? 0, total.comparedWith?.value ?? 0]), 0) || 1
   return (
     <ol class="ranking">

@@ -21,8 +21,6 @@ const FEW_MARKS = 6
 const CHARACTER = 6.6
 const MOST_LABEL = 150
 
-const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
-
 /** Returns the numbers to draw; `share`: each part of its column. */
 function numbersOf({ kind, series }: TimeChart, { cells }: DrawnSeries): (number | null)[] {
   return cells.map(({ value, isCovered, n }, at) => {
@@ -74,7 +72,7 @@ function lines(chart: TimeChart, one: DrawnSeries, at: number, labelled: boolean
   const open = numbers.map((value, column) => (isOpen(column) || isOpen(column + 1) ? value : null))
   const endLabel = {
     show: labelled,
-    formatter: cut(one.name, Math.floor(MOST_LABEL / CHARACTER)),
+    formatter: one.name,
     color: cssColour('text'),
     fontSize: 12,
     distance: 6,
@@ -171,7 +169,11 @@ function backdrop({ columns, marks }: TimeChart) {
 
 /** True if the chart has its names at the ends of the lines rather than in a legend. */
 export const hasEndLabels = ({ kind, series, width }: Pick<TimeChart, 'kind' | 'series' | 'width'>): boolean =>
-  kind === 'line' && series.length > 1 && series.length <= LABELLED && width >= 520
+  kind === 'line' &&
+  series.length > 1 &&
+  series.length <= LABELLED &&
+  width >= 480 &&
+  series.every(({ name }) => name.length * CHARACTER <= MOST_LABEL)
 
 export function timeOption(chart: TimeChart): Option {
   const { kind, columns, series } = chart

@@ -87,10 +87,10 @@ export const UNITS: Readonly<Record<MetricUnit, string>> = {
   share: 'share',
   seconds: 'time',
   usd: 'US dollars',
-  score: 'points of the vendor’s scale, which it does not state',
+  score: 'points (scale not stated)',
   tokens: 'tokens',
   money: 'in the lead’s currency',
-  unstated: 'units that the vendor does not state',
+  unstated: 'unit not stated by the vendor',
 }
 
 /** Returns the difference of two values: points of a share, else the percentage. Null without a base. */

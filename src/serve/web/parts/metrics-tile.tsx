@@ -1,6 +1,7 @@
 // A tile that draws metrics over the page's period.
 import { useMemo } from 'preact/hooks'
-import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
+import type { Grain } from '../../../metrics/periods.ts'
+import { type ListedMetric, type MetricAnswered, type MetricsQuestion, useMetrics } from '../api/metrics.ts'
 import { type MetricsTile as Spec, useAgentChanges } from '../api/pages.ts'
 import { cellText, type Drawn, drawnOf } from '../charts/columns.ts'
 import { MetricChart } from '../charts/metric-chart.tsx'
@@ -35,12 +36,39 @@ function grainOf({ chart, grain }: Spec, metrics: readonly ListedMetric[]) {
   return fitting === 'hour' && metrics.some(({ isLevel }) => isLevel) ? ('day' as const) : fitting
 }
 
+const COARSER: Partial<Record<Grain, Grain>> = { hour: 'day', day: 'week', week: 'month' }
+/** Part of the values that may be unknown for lack of observations before a coarser grain is drawn. */
+const TOLERATED = 0.35
+
+const cellsOf = (answers: readonly MetricAnswered[]) =>
+  answers.flatMap(({ series }) => (series.length > 1 ? series.slice(0, -1) : series)).flatMap(({ cells }) => cells)
+
+/** Returns the part of the values with observations that have too few of them. */
+function sparsityOf(answers: readonly MetricAnswered[]): number {
+  const observed = cellsOf(answers).filter(({ n }) => n > 0)
+  return observed.length === 0 ? 0 : observed.filter(({ value }) => value === null).length / observed.length
+}
+
+const mostOf = (answers: readonly MetricAnswered[]): number => Math.max(...cellsOf(answers).map(({ n }) => n))
+
+/** Asks with the given grain; if many values have too few observations, with the next coarser one. */
+function useFittingMetrics(question: MetricsQuestion, grain: Grain, mayChange: boolean) {
+  const fine = useMetrics({ ...question, grain })
+  const coarser = mayChange && fine.data && sparsityOf(fine.data) > TOLERATED ? COARSER[grain] : undefined
+  const coarse = useMetrics(coarser ? { ...question, grain: coarser } : null)
+  return coarser ? { grain: coarser, isCoarser: true, answer: coarse } : { grain, isCoarser: false, answer: fine }
+}
+
 export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; metrics: readonly ListedMetric[] }) {
   const { split, chart, top } = spec
   const { filters, ignored } = filtersFor(metrics, spec.filters)
-  const grain = grainOf(spec, metrics)
+  const question = {
+    ...{ metrics: spec.metrics, period: period.value, filters },
+    ...(split && { split, top }),
+    ...(chart === 'ranking' && { compare: true }),
+  }
+  const { grain, isCoarser, answer } = useFittingMetrics(question, grainOf(spec, metrics), spec.grain === 'auto')
   const asked = { metrics: spec.metrics, period: period.value, grain, filters }
-  const answer = useMetrics({ ...asked, ...(split && { split, top }), ...(chart === 'ranking' && { compare: true }) })
   const withMarks = chart === 'line' && spec.marks
   const days = answer.data?.[0]?.period ?? null
   const changes = useAgentChanges(withMarks ? days : null).data ?? []
@@ -61,7 +89,11 @@ export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; met
         filters: { ...filters, ...(split && value !== null && { [split]: [value] }) },
       }),
     )
-  const subtitle = [metrics.map(({ title }) => title).join(', '), UNITS[first!.unit], GRAIN_WORDS[grain]].join(' · ')
+  const subtitle = [
+    metrics.map(({ title }) => title).join(', '),
+    UNITS[first!.unit],
+    `${GRAIN_WORDS[grain]}${isCoarser ? ', since shorter periods have too few observations' : ''}`,
+  ].join(' · ')
   const isNothing = drawn?.series.every(({ cells }) => cells.every(({ n }) => n === 0))
   return (
     <Tile
@@ -76,6 +108,13 @@ export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; met
       <Answered answer={answer} height={HEIGHT}>
         {answers => {
           if (isNothing) return <Empty>{emptyText(answers)}</Empty>
+          if (sparsityOf(answers) === 1)
+            return (
+              <Empty>
+                Too few observations in every part of this period: {mostOf(answers)} at most. Choose a longer period, or
+                fewer filters.
+              </Empty>
+            )
           if (chart === 'ranking')
             return (
               <Ranking

@@ -87,10 +87,13 @@ const WORDS: readonly DimensionName[] = [
   'lead_stage',
 ]
 
+/** The snapshot's policy may hash names. */
+const HASH = /^[0-9a-f]{32,}$/
+
 /** Returns the name of a value as readers see it. */
 export function labelOf(dimension: DimensionName, { value, label, isOther }: SplitValue): string {
   if (isOther) return 'Other'
-  const text = label ?? value ?? 'none'
+  const text = (label ?? value ?? 'none').replace(HASH, start => `${start.slice(0, 8)}…`)
   return WORDS.includes(dimension) ? text.replaceAll('_', ' ').replace(/^./, first => first.toUpperCase()) : text
 }
 
