@@ -14,7 +14,8 @@ import { log, print, printJson } from './terminal/print.ts'
 const DEFAULT_SCOPES: readonly Scope[] = ['metrics', 'sql', 'health']
 const DEFAULT_LIFE_MS = 90 * DAY
 
-const addFlags = (command: Command): Command => addConfigFlag(command).option('--json', 'one JSON object, for machines')
+const subcommand = (name: string, about: string): Command =>
+  addConfigFlag(new Command(name).description(about)).option('--json', 'one JSON object, for machines')
 
 const scopes = (text: string, before: Scope[] = []): Scope[] => [
   ...before,
@@ -24,20 +25,17 @@ const scopes = (text: string, before: Scope[] = []): Scope[] => [
 const lifetime = (text: string): number | null =>
   text === 'never' ? null : duration('--expires', { min: MINUTE })(text)
 
-const createCommand = (): Command =>
-  addFlags(new Command('create').description('create a token, and print it once'))
-    .argument('<name>', 'its name, such as that of the program that uses it')
-    .option('--scope <scopes>', `some of ${SCOPES.join(', ')} (default: ${DEFAULT_SCOPES.join(',')})`, scopes)
-    .option('--expires <duration>', 'how long it is valid, or never (default: 90d)', lifetime)
-    .action(runCreate)
-
 export const define = (command: Command): Command =>
   command
-    .addCommand(createCommand())
-    .addCommand(addFlags(new Command('list').description('list the tokens, with their last use')).action(runList))
     .addCommand(
-      addFlags(new Command('revoke').description('revoke a token, at once')).argument('<name>').action(runRevoke),
+      subcommand('create', 'create a token, and print it once')
+        .argument('<name>', 'its name, such as that of the program that uses it')
+        .option('--scope <scopes>', `some of ${SCOPES.join(', ')} (default: ${DEFAULT_SCOPES.join(',')})`, scopes)
+        .option('--expires <duration>', 'how long it is valid, or never (default: 90d)', lifetime)
+        .action(runCreate),
     )
+    .addCommand(subcommand('list', 'list the tokens, with their last use').action(runList))
+    .addCommand(subcommand('revoke', 'revoke a token, at once').argument('<name>').action(runRevoke))
     .addHelpText(
       'after',
       `
@@ -74,11 +72,10 @@ async function runCreate(name: string, flags: TokenFlags & { scope?: Scope[]; ex
   log(`Token ${name} for ${given.scopes.join(', ')}, ${validText(expiresMs, nowMs)}. It is not shown again.`)
 }
 
-const validText = (expiresMs: number | null, nowMs: number): string => {
-  if (expiresMs === null) return 'never expires'
-  const day = momentText(expiresMs).slice(0, 10)
-  return isExpired({ expiresMs }, nowMs) ? `expired on ${day}` : `expires on ${day}`
-}
+const validText = (expiresMs: number | null, nowMs: number): string =>
+  expiresMs === null
+    ? 'never expires'
+    : `${isExpired({ expiresMs }, nowMs) ? 'expired' : 'expires'} on ${momentText(expiresMs).slice(0, 10)}`
 
 const COLUMNS = ['name', 'scopes', 'validity', 'last used (UTC)'].map(name => ({ name }))
 

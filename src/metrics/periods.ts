@@ -72,33 +72,31 @@ export function periodBefore(period: Period): Period {
 const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour))
 const WEEKDAYS = ['1', '2', '3', '4', '5', '6', '7']
 
-const withHour = (key: string) => (hour: string) => `${key} ${hour.padStart(2, '0')}`
+const withHours = (key: string): string[] => HOURS.map(hour => `${key} ${hour.padStart(2, '0')}`)
+const HOUR_SQL = `lpad(local_hour::VARCHAR, 2, '0')`
+
+/** The grains with the same buckets in any period, each with all of its days: their keys, and the SQL for that of a row. */
+const CYCLES: Partial<Record<Grain, { keys: string[]; sql: string }>> = {
+  none: { keys: [''], sql: `''` },
+  weekday: { keys: WEEKDAYS, sql: 'isodow(day)::VARCHAR' },
+  local_hour: { keys: HOURS, sql: 'local_hour::VARCHAR' },
+  weekday_hour: { keys: WEEKDAYS.flatMap(withHours), sql: `isodow(day)::VARCHAR || ' ' || ${HOUR_SQL}` },
+}
 
 /** Returns the buckets of a period in order. The first and the last week or month may lie in it in part. */
 export function bucketsOf(period: Period, grain: Grain): Bucket[] {
-  switch (grain) {
-    case 'none':
-      return [{ key: '', ...period }]
-    case 'weekday':
-      return WEEKDAYS.map(key => ({ key, ...period }))
-    case 'local_hour':
-      return HOURS.map(key => ({ key, ...period }))
-    case 'weekday_hour':
-      return WEEKDAYS.flatMap(day => HOURS.map(withHour(day))).map(key => ({ key, ...period }))
-    case 'hour':
-      return bucketsOf(period, 'day').flatMap(({ key, ...day }) =>
-        HOURS.map(withHour(key)).map(hour => ({ key: hour, ...day })),
-      )
-    default: {
-      const buckets: Bucket[] = []
-      for (let begin = beginOf(period.from, grain); begin <= period.to; begin = moved(begin, grain, 1)) {
-        const end = addDays(moved(begin, grain, 1), -1)
-        const from = begin < period.from ? period.from : begin
-        buckets.push({ key: begin, from, to: end > period.to ? period.to : end })
-      }
-      return buckets
-    }
+  const cycle = CYCLES[grain]
+  if (cycle) return cycle.keys.map(key => ({ key, ...period }))
+  if (grain === 'hour')
+    return bucketsOf(period, 'day').flatMap(({ key, ...day }) => withHours(key).map(hour => ({ key: hour, ...day })))
+  const unit = grain as Unit
+  const buckets: Bucket[] = []
+  for (let begin = beginOf(period.from, unit); begin <= period.to; begin = moved(begin, unit, 1)) {
+    const end = addDays(moved(begin, unit, 1), -1)
+    const from = begin < period.from ? period.from : begin
+    buckets.push({ key: begin, from, to: end > period.to ? period.to : end })
   }
+  return buckets
 }
 
 /** Returns an upper bound of the number of buckets, without computing them. */
@@ -109,27 +107,14 @@ export function mostBuckets(period: Period, grain: Grain): number {
     day: days,
     week: days / 7 + 2,
     month: days / 28 + 2,
-    weekday_hour: 24 * 7,
   }
-  return Math.ceil(counts[grain] ?? 24)
+  return CYCLES[grain]?.keys.length ?? Math.ceil(counts[grain]!)
 }
 
 /** Returns SQL for the bucket of a row, from the columns `day` and `local_hour`; as text it is the bucket's key. */
 export function bucketSql(grain: Grain): string {
-  switch (grain) {
-    case 'none':
-      return `''`
-    case 'hour':
-      return `day::VARCHAR || ' ' || lpad(local_hour::VARCHAR, 2, '0')`
-    case 'weekday_hour':
-      return `isodow(day)::VARCHAR || ' ' || lpad(local_hour::VARCHAR, 2, '0')`
-    case 'weekday':
-      return 'isodow(day)::VARCHAR'
-    case 'local_hour':
-      return 'local_hour::VARCHAR'
-    default:
-      return `date_trunc('${grain}', day)::DATE`
-  }
+  if (grain === 'hour') return `day::VARCHAR || ' ' || ${HOUR_SQL}`
+  return CYCLES[grain]?.sql ?? `date_trunc('${grain}', day)::DATE`
 }
 
 /** True if the grain needs the column `local_hour`. */
