@@ -6,7 +6,9 @@ import { type Config, readChecks } from '../config.ts'
 import { ConvohouseError, EXIT_CODES, isCode } from '../core/errors.ts'
 import { MINUTE } from '../core/time.ts'
 import { count, counted } from '../core/words.ts'
-import { checkOf, ownMetrics } from '../metrics/own-metrics.ts'
+import { allMetrics, checkOf as checkOfMetric, ownMetrics } from '../metrics/own-metrics.ts'
+import { checkOf as checkOfPage } from '../serve/pages/page-check.ts'
+import { ownPages } from '../serve/pages.ts'
 import { checkNow } from '../steps/checks.ts'
 import { allChecks } from '../warehouse/checks/all-checks.ts'
 import type { Check } from '../warehouse/checks/declaration.ts'
@@ -44,7 +46,8 @@ with a header:
   -- key: workspace_id, agent_id, conversation_id    optional: examples of them are stored
   SELECT workspace_id, agent_id, conversation_id FROM conversations WHERE channel IS NULL
 
-The metrics of the folder \`metrics\` are checked too: metric_NAME says whether DuckDB can compute one.
+The metrics of the folder \`metrics\` and the pages of the folder \`pages\` are checked too: metric_NAME says whether DuckDB can compute one, and
+page_NAME whether the dashboard can show one.
 
 With names, the first rows of each check that fails are printed. Syncs run the checks too, after changes and once a day. Results are in the table _checks, unless another process
 holds the warehouse. The exit code is 0 if all pass or only warnings fail, 6 if a check of severity error fails, 2 if one cannot run.`,
@@ -73,10 +76,15 @@ function chosen(all: readonly Check[], names: readonly string[]): readonly Check
   return all.filter(({ name }) => names.includes(name))
 }
 
-/** Returns a check of each metric of the user, which tells whether DuckDB can compute it. Its result is never stored. */
-async function metricChecks(config: Config | null): Promise<Check[]> {
-  if (!config?.metrics) return []
-  return (await ownMetrics(config.metrics)).map(checkOf)
+/** Returns a check of each metric and page of the user. Its result is never stored. */
+async function declarationChecks(config: Config | null): Promise<Check[]> {
+  if (config === null) return []
+  const { metrics: ofMetrics, pages: ofPages } = config
+  const { metrics } = await allMetrics(ofMetrics)
+  return [
+    ...(ofMetrics ? await ownMetrics(ofMetrics) : []).map(checkOfMetric),
+    ...(ofPages ? await ownPages(ofPages, metrics) : []).map(page => checkOfPage(page, metrics)),
+  ]
 }
 
 /** Runs the checks in this process; null if another process holds the warehouse. */
@@ -164,13 +172,13 @@ async function runCheckCommand(names: readonly string[], flags: CheckFlags): Pro
   const config = configIfAny(flags.config)
   const storage = storageOf(flags.config)
   expectWarehouse(storage.home)
-  const ofMetrics = await metricChecks(config)
-  const all = chosen([...(await allChecks(config ? config.checks : readChecks())), ...ofMetrics], names)
-  const checks = all.filter(check => !ofMetrics.includes(check))
+  const declared = await declarationChecks(config)
+  const all = chosen([...(await allChecks(config ? config.checks : readChecks())), ...declared], names)
+  const checks = all.filter(check => !declared.includes(check))
   const stop = stopOnSignals()
   try {
     const stored = config ? await runHere(config, checks, stop.stopping) : null
-    const unstored = all.filter(check => stored === null || ofMetrics.includes(check))
+    const unstored = all.filter(check => stored === null || declared.includes(check))
     const results = [...(stored ?? []), ...(await runAsQueries(storage, unstored))]
     const exitCode = exitCodeOf(results)
     const shown = names.length === 0 ? new Map<string, Shown>() : await failingRows(storage, results)

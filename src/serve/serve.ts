@@ -10,13 +10,14 @@ import type { RateLimitSettings } from './access/rate-limit.ts'
 import { Sessions } from './access/sessions.ts'
 import type { ColumnClasses } from './column-classes.ts'
 import type { DeclaredMetrics } from './declared-metrics.ts'
+import { agentChangesRoute } from './http/agent-changes-route.ts'
 import { createApp, type Routes } from './http/app.ts'
 import { conversationsRoutes } from './http/conversations-routes.ts'
 import { healthRoute } from './http/health-route.ts'
 import { metricsRoutes } from './http/metrics-routes.ts'
 import { pagesRoute } from './http/pages-route.ts'
 import { queryRoute } from './http/query-route.ts'
-import { sessionRoutes } from './http/session-routes.ts'
+import { sessionRoute, sessionRoutes } from './http/session-routes.ts'
 import { tablesRoute } from './http/tables-route.ts'
 import { webRoutes } from './http/web-routes.ts'
 import { mcpRoute } from './mcp/mcp-route.ts'
@@ -96,6 +97,8 @@ export async function startServe(options: ServeOptions): Promise<RunningServe> {
       tablesRoute(readers, classes),
       metricsRoutes(readers, metrics),
       pagesRoute(pages),
+      sessionRoute(readers),
+      agentChangesRoute(readers),
       conversationsRoutes(readers),
       healthRoute(readers, pipeline, now),
       mcpRoute({ readers, metrics, classes, version: options.version }),

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import type { Scope } from './access/tokens.ts'
 import { type ColumnClasses, isPlain } from './column-classes.ts'
-import type { SnapshotReaders, SnapshotState } from './readers/snapshot-readers.ts'
+import type { DeclaredQuery, SnapshotReaders, SnapshotState } from './readers/snapshot-readers.ts'
 
 const PERSONAL =
   'Class of personal data: identity, content, staff or device; null for none. The policy may have hashed or dropped the values'
@@ -40,4 +40,10 @@ export async function tablesSeen(
     tables.set(name, known)
   }
   return { tables: [...tables.values()], ...state }
+}
+
+/** True if the snapshot has the mart: a target may leave it out. */
+export async function hasMart(query: DeclaredQuery, name: string): Promise<boolean> {
+  const { rows } = await query(`FROM duckdb_tables() WHERE schema_name = 'marts' AND table_name = '${name}'`)
+  return rows.length > 0
 }

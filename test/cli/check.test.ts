@@ -150,6 +150,37 @@ describe('convohouse check', () => {
   })
 })
 
+it('checks that the pages of the user can be shown, also their SQL', async () => {
+  const { env } = await synced()
+  const folder = join(await temporaryFolder(), 'pages')
+  await mkdir(folder)
+  const tile = (name: string, ...lines: string[]) =>
+    writeFile(
+      join(folder, `${name}.yaml`),
+      ['title: Mine', 'about: What?', 'tiles:', '  - title: How many?', ...lines.map(line => `    ${line}`)].join('\n'),
+    )
+  const SQL = 'sql: SELECT day, channel, count(*) AS n FROM marts.fct_conversations WHERE day >= $from GROUP BY ALL;'
+  await tile('good', SQL, 'chart: bars', 'x: day', 'y: [n]', 'by: channel')
+  await tile('hours', 'metrics: [handoffs]', 'chart: heat')
+  await tile('lacking', SQL, 'chart: bars', 'x: day', 'y: [m]')
+  await tile('text', SQL, 'chart: bars', 'x: day', 'y: [channel]')
+  await tile('daily', 'metrics: [tagged_conversations]', 'chart: bars', 'grain: hour')
+  await tile('writing', 'sql: DROP TABLE conversations')
+  await tile('wrong', 'metrics: [nonsense]', 'chart: bars')
+  const { code, stdout } = await inProcess(['check', '--json'], { env: { ...env, CONVOHOUSE_PAGES: folder } })
+  expect(code).toBe(2)
+  const found = JSON.parse(stdout).checks.filter(({ name }: { name: string }) => name.startsWith('page_'))
+  expect(found.map(({ name, error }: { name: string; error: string | null }) => [name, error])).toEqual([
+    ['page_daily', expect.stringMatching(/local_hour/)],
+    ['page_good', null],
+    ['page_hours', null],
+    ['page_lacking', expect.stringMatching(/"m"/)],
+    ['page_text', expect.stringMatching(/sum\(VARCHAR\)/)],
+    ['page_writing', expect.stringMatching(/it is not one SELECT/)],
+    ['page_wrong', expect.stringMatching(/^tiles\.0: There is no metric "nonsense"/)],
+  ])
+})
+
 it('a sync warns of models that begin to fail; status and doctor say what is left of them, and those that are built are sources of dbt', async () => {
   const { env: own } = await synced()
   const folder = join(await temporaryFolder(), 'models')

@@ -1,14 +1,23 @@
-// The dashboard's pages over HTTP: what the built-in ones ask is answered, and the user's are read, checked and read again.
-import { mkdir, rm, utimes, writeFile } from 'node:fs/promises'
+// What the dashboard needs besides figures: its pages, of which the built-in ones ask only what is answered and the user's are read again
+// when they change; changes of agents; and what a token may see.
+import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { METRICS } from '../../src/metrics/all-metrics.ts'
 import type { Page, Tile } from '../../src/serve/pages/page-format.ts'
 import { Pages } from '../../src/serve/pages.ts'
 import { folderOfFile } from '../of-file.ts'
+import { rowsIn } from '../publish/published.ts'
 import { bearer, send, served, tokenFor } from './served.ts'
 
-const at = served()
+/** Three changes of two agents; two of a day. */
+const CHANGES = `INSERT INTO marts.fct_agent_changes BY NAME
+  SELECT 'w' AS workspace_id, agent AS agent_id, 'Agent ' || agent AS agent_title, time || field AS entry_id, time::TIMESTAMPTZ AS changed_at,
+    time[:10]::DATE AS day, field, field AS field_path, 'secret' AS value_before, 'somebody' AS actor_name
+  FROM (VALUES ('a', '2026-10-01T10:00:00Z', 'nodes'), ('a', '2026-10-01T09:00:00Z', 'model'), ('b', '2026-10-05T23:30:00Z', 'tools'),
+    ('b', '2026-11-05T08:00:00Z', 'tools')) t(agent, time, field)`
+
+const at = served({ added: CHANGES })
 const folder = await folderOfFile()
 
 const EVER = { from: '2020-01-01', to: '2030-12-31' }
@@ -89,8 +98,7 @@ describe("the user's pages", () => {
       ...{ kind: 'metrics', title: 'What?', metrics: ['conversations'], chart: 'bars', width: 'half', top: 6 },
       ...{ grain: 'auto', filters: {}, marks: false },
     })
-    const problem =
-      'The page quality cannot be used: figures: There is no metric "nonsense". GET /v1/metrics lists all metrics.'
+    const problem = expect.stringMatching(/^The page quality cannot be used: figures: There is no metric "nonsense"/)
     expect(first.json.problems).toEqual([problem])
 
     const etag = first.headers.etag!
@@ -131,10 +139,47 @@ describe("the user's pages", () => {
     for (const [index, [text]] of cases.entries())
       await writeFile(join(wrong, `p${String(index).padStart(2, '0')}.yaml`), text)
     await writeFile(join(wrong, 'z_name.yaml'), page())
+    const [, example] = /```yaml\n(.*?)```/s.exec(await readFile('docs/dashboard.md', 'utf8'))!
+    await writeFile(join(wrong, 'example.yaml'), example!)
     const { problems } = await new Pages({ folder: wrong, metrics: METRICS, onProblem: () => {} }).all()
     const expected = [...cases.map(([, problem]) => problem), /^the name "z_name" is not small letters/]
     expect(problems).toHaveLength(expected.length)
     for (const [index, problem] of problems.entries())
       expect(problem.replace(/^The page \S+ cannot be used: /, '')).toMatch(expected[index]!)
+  })
+})
+
+it('changes of agents are listed by day with their fields, without values or actors, for the agents asked for', async () => {
+  const headers = bearer(await tokenFor(at.tokens, 'metrics'))
+  const listed = (query: string) => send(at.running, `/v1/agent-changes?${query}`, { headers })
+  const { json } = await listed('from=2026-10-01&to=2026-10-31')
+  const first = {
+    ...{ workspace: 'w', agent: 'a', agentTitle: 'Agent a', day: '2026-10-01' },
+    ...{ at: '2026-10-01T09:00:00.000Z', fields: ['model', 'nodes'] },
+  }
+  const second = {
+    ...{ workspace: 'w', agent: 'b', agentTitle: 'Agent b', day: '2026-10-05' },
+    ...{ at: '2026-10-05T23:30:00.000Z', fields: ['tools'] },
+  }
+  expect(json).toEqual({ changes: [first, second], asOf: expect.any(String) })
+  const ofAgents = async (query: string) => (await listed(`from=2026-10-01&to=2026-11-30&${query}`)).json.changes
+  expect(await ofAgents('agent=w/a&agent=nobody')).toEqual([first])
+  expect(await ofAgents('agent=b&workspace=w')).toMatchObject([second, { day: '2026-11-05' }])
+  expect(await ofAgents('workspace=other')).toEqual([])
+  expect((await listed('from=yesterday&to=2026-10-31')).status).toBe(400)
+})
+
+it('a token learns its scopes and the time zones of the workspaces', async () => {
+  const asked = async (...scopes: ('metrics' | 'content' | 'health')[]) =>
+    (await send(at.running, '/v1/session', { headers: bearer(await tokenFor(at.tokens, ...scopes)) })).json
+  const zones = await rowsIn(at.path, 'SELECT DISTINCT time_zone FROM marts.dim_agents ORDER BY 1')
+  expect(zones.length).toBeGreaterThan(0)
+  expect(await asked('health')).toEqual({ token: expect.any(String), scopes: ['health'], timeZones: zones.flat() })
+  expect((await asked('metrics', 'content')).scopes).toEqual(['metrics', 'content'])
+  expect((await send(at.running, '/v1/session')).status).toBe(401)
+  const { running } = await at.start()
+  expect((await send(running, '/v1/session')).json).toMatchObject({
+    token: null,
+    scopes: expect.arrayContaining(['sql']),
   })
 })

@@ -406,11 +406,13 @@ describe('an answer', () => {
     expect(json.openapi).toBe('3.1.0')
     expect(Object.keys(json.paths).sort()).toEqual([
       ...[
+        '/v1/agent-changes',
         '/v1/conversations',
         '/v1/conversations/{workspace}/{agent}/{id}',
         '/v1/health',
         '/v1/metrics',
         '/v1/metrics/query',
+        '/v1/pages',
         '/v1/query',
         '/v1/session',
         '/v1/tables',

@@ -2,6 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type AccessTokens, openAccessTokens } from '../../src/landing/access-tokens.ts'
 import { METRICS } from '../../src/metrics/all-metrics.ts'
@@ -27,14 +28,15 @@ export interface Served {
   start(options?: Partial<ServeOptions>): Promise<{ running: RunningServe; tokens: AccessTokens }>
 }
 
-/** Opens the server. Call it at the top level of a file. */
-export function served(): Served {
+/** Opens the server. Call it at the top level of a file. `added`: SQL that adds rows to the published file first. */
+export function served({ added }: { added?: string } = {}): Served {
   const app = corpusWarehouse()
   const opened = { app } as Served
   const closers: (() => Promise<unknown>)[] = []
   beforeAll(async () => {
     const target = newTarget(app.home)
     await publishTo(app, target)
+    if (added !== undefined) await writing(target.path, added)
     opened.path = target.path
     const classes = await columnClasses(null, target.pii)
     opened.readers = await openSnapshotReaders({
@@ -70,6 +72,14 @@ export function served(): Served {
     await opened.readers.close()
   })
   return opened
+}
+
+async function writing(path: string, sql: string): Promise<void> {
+  const instance = await DuckDBInstance.create(path, { threads: '1' })
+  const connection = await instance.connect()
+  await connection.run(sql)
+  connection.closeSync()
+  instance.closeSync()
 }
 
 let created = 0

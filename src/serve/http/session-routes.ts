@@ -1,9 +1,12 @@
-// `/v1/session`: a browser exchanges a token once for a cookie that scripts cannot read, and signs out.
+// `/v1/session`: a browser exchanges a token once for a cookie that scripts cannot read, asks what it may see, and signs out.
 import { createRoute, z } from '@hono/zod-openapi'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { SECOND } from '../../core/time.ts'
 import type { Access } from '../access/authenticate.ts'
 import { LONGEST_SESSION_MS, SESSION_COOKIE, type Sessions } from '../access/sessions.ts'
+import { SCOPES } from '../access/tokens.ts'
+import type { SnapshotReaders } from '../readers/snapshot-readers.ts'
+import { hasMart } from '../tables.ts'
 import type { Routes } from './app.ts'
 import { PROBLEMS } from './problem.ts'
 
@@ -19,6 +22,34 @@ const signOut = createRoute({
   ...{ method: 'delete', path: '/v1/session', summary: 'Sign out', security: [] },
   responses: { 204: { description: 'Signed out' }, ...PROBLEMS },
 })
+
+const session = z
+  .object({
+    token: z.string().nullable().openapi({ description: 'Name of the token; null if none is needed' }),
+    scopes: z.array(z.enum(SCOPES)),
+    timeZones: z.array(z.string()).openapi({ description: 'Time zones of the days of the workspaces in the snapshot' }),
+  })
+  .openapi('Session')
+
+const show = createRoute({
+  ...{ method: 'get', path: '/v1/session', summary: 'Show the name and the scopes of the token' },
+  responses: { 200: { description: 'The session', content: { 'application/json': { schema: session } } }, ...PROBLEMS },
+})
+
+/** Any token may ask. */
+export const sessionRoute =
+  (readers: SnapshotReaders): Routes =>
+  app => {
+    app.openapi(show, async c => {
+      const { token, scopes } = c.get('principal')
+      const zones = await readers.reading(async query => {
+        if (!(await hasMart(query, 'dim_agents'))) return []
+        return (await query<{ zone: string }>('SELECT DISTINCT time_zone AS zone FROM marts.dim_agents ORDER BY zone'))
+          .rows
+      })
+      return c.json({ token, scopes: [...scopes], timeZones: zones.map(({ zone }) => zone) }, 200)
+    })
+  }
 
 export const sessionRoutes =
   (options: { access: Access; sessions: Sessions; basePath: string }): Routes =>
