@@ -53,6 +53,9 @@ describeWithPostgres('the dashboard of conversations, in PostgreSQL', () => {
       if (panel.type === 'stat') {
         expect(rows).toHaveLength(1)
         expect(NUMBERS).toContain(Object.values(types)[0])
+        if (panel.title.startsWith('Age')) continue
+        const [there] = await published.scene.query(expanded(rawSql!, { ...chosen, marts: ['marts'] }, RANGE))
+        expect(Object.values(rows[0]!)).toEqual([expect.closeTo(Number(Object.values(there!)[0]), 6)])
       }
     }
   })
