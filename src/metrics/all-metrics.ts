@@ -10,14 +10,6 @@ import { SPENDING } from './declared/spend.ts'
 import { TOPICS } from './declared/topics.ts'
 import { VOLUME } from './declared/volume.ts'
 
-export const METRICS: readonly Metric[] = [
-  ...VOLUME,
-  ...AUTOMATION,
-  ...SERVICE,
-  ...SATISFACTION,
-  ...SPENDING,
-  ...LEADS,
-  ...BACKLOG,
-  ...TOPICS,
-  ...PEOPLE,
-]
+const BY_SUBJECT = [VOLUME, AUTOMATION, SERVICE, SATISFACTION, SPENDING, LEADS, BACKLOG, TOPICS, PEOPLE]
+
+export const METRICS: readonly Metric[] = BY_SUBJECT.flat()

@@ -75,14 +75,9 @@ export function coverageOf(
     const agent = byAgent && split && !split.isOther ? split : null
     const expected = daysIn({ from: bucket.from, to: bucket.to > lastDay ? lastDay : bucket.to })
     if (expected <= 0) return true
-    const row = found.get(
-      keyOf(isBefore, isWhole ? null : bucket.key, agent?.workspaceId ?? null, agent?.value ?? null),
-    )
-    return (
-      row !== undefined &&
-      row.uncovered === 0 &&
-      row.days >= expected &&
-      row.workspaces === (agent ? 1 : extent.workspaces)
-    )
+    const key = keyOf(isBefore, isWhole ? null : bucket.key, agent?.workspaceId ?? null, agent?.value ?? null)
+    const row = found.get(key)
+    const workspaces = agent ? 1 : extent.workspaces
+    return row !== undefined && row.uncovered === 0 && row.days >= expected && row.workspaces === workspaces
   }
 }

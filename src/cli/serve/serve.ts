@@ -103,6 +103,7 @@ async function runServe(flags: ServeFlags): Promise<number> {
   restrictUmask()
   if (flags.publish) return (await import('./publish-own.ts')).publishOwnSnapshot(config)
   if (!flags.supervised) stampLines()
+  // First: it decides which signals `stopOnSignals` listens to.
   const parent = flags.supervised ? connectToSupervisor(endOnParentRequest().stop) : null
   const stop = stopOnSignals()
   try {

@@ -23,11 +23,8 @@ interface SnapshotRoute<Given extends z.ZodObject> {
 }
 
 function tagOf({ version }: SnapshotState, c: Context<ServeEnv>): string {
-  const scopes = [...c.get('principal').scopes].sort()
-  return `"${createHash('sha256')
-    .update(JSON.stringify([version, scopes]))
-    .digest('base64url')
-    .slice(0, 22)}"`
+  const seen = JSON.stringify([version, [...c.get('principal').scopes].sort()])
+  return `"${createHash('sha256').update(seen).digest('base64url').slice(0, 22)}"`
 }
 
 /** True if the client holds the answer with this ETag. */
