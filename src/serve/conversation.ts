@@ -13,11 +13,15 @@ export const textOf = (text: string): string =>
 
 type Row = Record<string, unknown>
 
+/** An event may also have reported messages without texts. */
+export const NO_TEXTS =
+  'The snapshot has no texts of transcripts: by default its policy drops them (`pii: { content: drop }`).'
+
 function whyNoTranscript(turns: readonly Row[], withContent: boolean): string | null {
   if (!withContent) return 'The token has no scope `content`.'
   if (turns.length === 0) return 'No event has reported its messages: the export of the API has none.'
   if (turns.some(turn => turn.text !== null)) return null
-  return 'The snapshot has no texts: its policy drops them (`pii: { content: drop }`).'
+  return NO_TEXTS
 }
 
 /** Returns everything about one conversation. @throws CONVERSATION_UNKNOWN */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect } from 'vitest'
+import type { SnapshotTarget } from '../../src/config/targets/snapshot.ts'
 import { type AccessTokens, openAccessTokens } from '../../src/landing/access-tokens.ts'
 import { METRICS } from '../../src/metrics/all-metrics.ts'
 import { createToken, type Scope } from '../../src/serve/access/tokens.ts'
@@ -24,6 +25,8 @@ export interface Served {
   path: string
   running: RunningServe
   tokens: AccessTokens
+  /** Opens readers of another published file; the caller closes them. */
+  read(target: SnapshotTarget): Promise<SnapshotReaders>
   /** Starts another server over the same snapshot, with no token; it ends with the file. */
   start(options?: Partial<ServeOptions>): Promise<{ running: RunningServe; tokens: AccessTokens }>
 }
@@ -39,11 +42,14 @@ export function served({ added }: { added?: string } = {}): Served {
     if (added !== undefined) await writing(target.path, added)
     opened.path = target.path
     const classes = await columnClasses(null, target.pii)
-    opened.readers = await openSnapshotReaders({
-      ...{ file: target.path, folder: join(app.home, 'serve'), lookEveryMs: 50, plainColumns: plainColumns(classes) },
-      entry: new URL('../../dist/src/serve/readers/query-process.js', import.meta.url),
-      ...{ memoryLimit: '400MB', threads: 1, maxSpill: '50MB' },
-    })
+    opened.read = async ({ path: file, pii }) =>
+      openSnapshotReaders({
+        ...{ file, folder: join(app.home, 'serve'), lookEveryMs: 50 },
+        plainColumns: plainColumns(await columnClasses(null, pii)),
+        entry: new URL('../../dist/src/serve/readers/query-process.js', import.meta.url),
+        ...{ memoryLimit: '400MB', threads: 1, maxSpill: '50MB' },
+      })
+    opened.readers = await opened.read(target)
     opened.start = async (options = {}) => {
       const { folder, remove } = await temporaryFolder()
       const tokens = openAccessTokens(folder)

@@ -114,7 +114,9 @@ export function createApp(options: AppOptions, open: readonly Routes[], routes: 
   const app: ServeApp = new OpenAPIHono<ServeEnv>({
     defaultHook(result) {
       if (result.success) return
-      const problems = result.error.issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`)
+      const problems = result.error.issues.map(({ path, message }) =>
+        [path.map(String).join('.'), message].filter(Boolean).join(': '),
+      )
       throw invalidRequest(problems.join('; '))
     },
   }).basePath(basePath)

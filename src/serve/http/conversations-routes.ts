@@ -1,7 +1,8 @@
 // `GET /v1/conversations`: a list with filters, page by page, and one conversation with everything that is known of it.
 import { z } from '@hono/zod-openapi'
+import { ConvohouseError } from '../../core/errors.ts'
 import { columnsSeen } from '../column-classes.ts'
-import { conversationOf, KEY, MART, textOf } from '../conversation.ts'
+import { conversationOf, KEY, MART, NO_TEXTS, textOf } from '../conversation.ts'
 import type { DeclaredQuery, SnapshotReaders } from '../readers/snapshot-readers.ts'
 import { expectScope, type Routes } from './app.ts'
 import { invalidRequest } from './problem.ts'
@@ -13,7 +14,7 @@ const ORDER = [STARTED_US, ...KEY.map(name => `c.${name}`)]
 
 const sameKey = KEY.map(name => `t.${name} = c.${name}`).join(' AND ')
 const equals = (column: string) => (value: string) => `c.${column} = ${textOf(value)}`
-const has = (column: string) => (value: string) => `c.${column} = (${textOf(value)} = 'true')`
+const is = (column: string) => (value: string) => `c.${column} = ${value}`
 
 /** Returns the condition that the transcript contains these words: whole words in any order, regardless of case. */
 function spoken(words: string): string {
@@ -21,6 +22,16 @@ function spoken(words: string): string {
   const found = (word: string) => `EXISTS (FROM marts.fct_turns t WHERE ${sameKey}
     AND regexp_matches(lower(t.text), '(^|${between})' || regexp_escape(${textOf(word)}) || '($|${between})'))`
   return words.toLowerCase().trim().split(/\s+/).map(found).join(' AND ')
+}
+
+/** An empty list would say that nobody spoke the words. @throws REQUEST_INVALID */
+async function expectTexts(query: DeclaredQuery): Promise<void> {
+  const { rows } = await query(`SELECT 1 FROM marts.fct_turns WHERE text <> '' LIMIT 1`)
+  if (rows.length > 0) return
+  throw new ConvohouseError('REQUEST_INVALID', {
+    what: `words: ${NO_TEXTS}`,
+    hint: 'Search needs `pii: { content: keep }` of `serve` or of its snapshot, and webhooks, which deliver transcripts.',
+  })
 }
 
 const cursor = z.tuple([z.string().regex(/^-?\d{1,18}$/), z.string(), z.string(), z.string()])
@@ -43,11 +54,12 @@ const FILTERS = {
   state: equals('state'),
   language: equals('language'),
   endReason: equals('end_reason'),
+  outcome: equals('outcome'),
   leadStage: equals('lead_stage'),
-  isResolved: has('is_resolved'),
-  wasReopened: has('was_reopened'),
-  hasTranscript: has('has_transcript'),
-  isCounted: has('is_counted'),
+  isResolved: is('is_resolved'),
+  wasReopened: is('was_reopened'),
+  hasTranscript: is('has_transcript'),
+  isCounted: is('is_counted'),
   from: (day: string) => `c.day >= DATE ${textOf(day)}`,
   to: (day: string) => `c.day <= DATE ${textOf(day)}`,
   tag: (tag: string) => `EXISTS (FROM conversation_tags t WHERE ${sameKey} AND t.tag = ${textOf(tag)})`,
@@ -59,8 +71,10 @@ type Filter = keyof typeof FILTERS
 const names = Object.keys(FILTERS) as Filter[]
 
 const text = z.string().min(1).max(1_000).optional()
+const truth = z.enum(['true', 'false']).optional()
 const filters = z.strictObject({
   ...(Object.fromEntries(names.map(name => [name, text])) as Record<Filter, typeof text>),
+  ...{ isResolved: truth, wasReopened: truth, hasTranscript: truth, isCounted: truth },
   from: z.iso.date().optional().openapi({ description: 'First local day' }),
   to: z.iso.date().optional().openapi({ description: 'Last local day' }),
   words: text.openapi({ description: 'Words of the transcript, in any order; needs the scope `content`' }),
@@ -111,7 +125,10 @@ export const conversationsRoutes =
   (readers: SnapshotReaders): Routes =>
   app => {
     snapshotRoute(readers, LIST, async (given, scopes) => {
-      if (given.words !== undefined) expectScope(scopes, ['content'])
+      if (given.words !== undefined) {
+        expectScope(scopes, ['content'])
+        await expectTexts(readers.rows)
+      }
       return listOf(readers.rows, given, await columnsSeen(MART, scopes.has('content')))
     })(app)
     snapshotRoute(readers, ONE, (given, scopes) =>

@@ -5,13 +5,17 @@ import { pipeline } from 'node:stream/promises'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { createRoute, z } from '@hono/zod-openapi'
 import { MINUTE } from '../../core/time.ts'
-import { TRUNCATED_HEADER } from '../../warehouse/query/http/protocol.ts'
+import { formatOf, TRUNCATED_HEADER } from '../../warehouse/query/http/protocol.ts'
 import type { QueryAnswer, SnapshotReaders } from '../readers/snapshot-readers.ts'
 import { needs, type Routes } from './app.ts'
 import { PROBLEMS } from './problem.ts'
 import { AS_OF_HEADER, record } from './snapshot-route.ts'
 
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()])
+
+/** Only JSON says in its body that it was cut. */
+const JSON_ROWS = 10_000
+const MAX_ROWS_ABOUT = `Of JSON by default ${JSON_ROWS}; of other formats all. Parquet always has all rows`
 
 const query = z
   .strictObject({
@@ -20,7 +24,7 @@ const query = z
       .union([z.array(value).max(1_000), z.record(z.string(), value)])
       .optional()
       .openapi({ description: 'A list of the values of $1, $2, …, or an object with those of $name' }),
-    maxRows: z.int().min(1).default(10_000),
+    maxRows: z.int().min(1).optional().openapi({ description: MAX_ROWS_ABOUT }),
     timeoutMs: z.int().min(1).default(MINUTE),
   })
   .openapi('Query')
@@ -83,7 +87,9 @@ export const queryRoute =
       outgoing.once('close', () => gone.abort())
       const withContent = c.get('principal').scopes.has('content')
       const accept = c.req.header('accept') ?? '*/*'
-      const answer = await readers.query({ ...c.req.valid('json'), accept, withContent, signal: gone.signal })
+      const given = c.req.valid('json')
+      const maxRows = given.maxRows ?? (formatOf(accept) === 'json' ? JSON_ROWS : Number.MAX_SAFE_INTEGER)
+      const answer = await readers.query({ ...given, maxRows, accept, withContent, signal: gone.signal })
       const { status, headers, body } = answer
       const isChunked = status === 200 && headers['content-length'] === undefined
       outgoing.writeHead(status, { ...headers, ...(isChunked && { Trailer: TRUNCATED_HEADER }) })

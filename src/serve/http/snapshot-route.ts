@@ -1,5 +1,5 @@
 // A route whose JSON comes from the snapshot, with as-of. That of a GET has an ETag: it depends on the snapshot, the URL and the token's scopes.
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Scope } from '../access/tokens.ts'
@@ -22,8 +22,11 @@ interface SnapshotRoute<Given extends z.ZodObject> {
   answer: z.ZodRawShape
 }
 
+/** A restart may bring other definitions, settings or code. */
+const STARTED = randomUUID()
+
 function tagOf({ version }: SnapshotState, c: Context<ServeEnv>): string {
-  const seen = JSON.stringify([version, [...c.get('principal').scopes].sort()])
+  const seen = JSON.stringify([STARTED, version, [...c.get('principal').scopes].sort()])
   return `"${createHash('sha256').update(seen).digest('base64url').slice(0, 22)}"`
 }
 

@@ -128,15 +128,26 @@ async function declaredAnswer(response: Promise<IncomingMessage>): Promise<{ ans
   return { answer: JSON.parse(body) as unknown[], bytes: 5 * body.length }
 }
 
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+/** Says why a column may be unknown. */
+function withHint(body: string): string {
+  const { error } = JSON.parse(body) as { error: ErrorBody }
+  const hint = 'Without the scope `content`, SQL sees only the columns that GET /v1/tables (describe_table) lists.'
+  return `${JSON.stringify({ error: { hint, ...error } })}\n`
+}
+
 async function answerFrom(
   { process, release }: Lease,
-  { accept, signal, body }: { accept: string; signal: AbortSignal; body: object },
+  { accept, signal, body }: { accept: string; signal: AbortSignal; body: { withContent: boolean } },
 ): Promise<QueryAnswer> {
   const response = await process.post(QUERY_PATH, body, { accept, signal }).catch(error => {
     release()
     throw error
   })
   response.once('close', release)
+  const isHidden = response.statusCode === 400 && body.withContent === false
+  if (isHidden) return { status: 400, headers: JSON_TYPE, body: Readable.from([withHint(await text(response))]) }
   const headers: Record<string, string> = { 'convohouse-as-of': process.state.asOf }
   for (const name of ['content-type', 'content-length', 'retry-after'])
     if (response.headers[name] !== undefined) headers[name] = String(response.headers[name])

@@ -31,7 +31,13 @@ export function formatOf(accept = '*/*'): QueryFormat {
     if (type === '*/*' || type === 'application/*') return 'json'
     if (Object.hasOwn(FORMATS, type)) return FORMATS[type]!
   }
-  throw invalidRequest(406, `There is no format for ${accept}.`, `Accept one of ${Object.keys(FORMATS).join(', ')}.`)
+  throw invalidRequest(
+    406,
+    `There is no format for ${accept}.`,
+    `Accept one of ${Object.keys(FORMATS)
+      .filter(type => type !== CELLS_MEDIA_TYPE)
+      .join(', ')}.`,
+  )
 }
 
 const OF_CODE: Partial<Record<ErrorCode, number>> = {
