@@ -343,6 +343,14 @@ export function readConfig(options: { path?: string; env?: Environment; cwd?: st
   return fromEnvironment(env, cwd)
 }
 
+/** Returns the defaults for the data folder that CONVOHOUSE_HOME names, without workspaces; null if it is not set. */
+export function readHomeConfig(given: Environment = process.env, cwd = process.cwd()): Config | null {
+  const env = cleanEnvironment(given)
+  if (!env.CONVOHOUSE_HOME) return null
+  const defaults = file.omit({ workspaces: true }).parse({})
+  return configOf({ ...defaults, workspaces: [] }, { folder: cwd, env, source: ENVIRONMENT })
+}
+
 /** Reads only the data folder, for commands that need no workspace. @throws CONFIG_INVALID */
 export function readHome(options: { path?: string; env?: Environment; cwd?: string } = {}): string {
   const env = cleanEnvironment(options.env ?? process.env)

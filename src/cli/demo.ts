@@ -167,6 +167,7 @@ const ending = (home: string): string[] => [
   `The warehouse is kept in ${home}. To query it:`,
   `  CONVOHOUSE_HOME=${home} convohouse query "${NEXT_QUESTION}"`,
   `  CONVOHOUSE_HOME=${home} convohouse status`,
+  `  CONVOHOUSE_HOME=${home} convohouse serve`,
   'To use your own account: `convohouse init` writes a commented convohouse.yaml, then `convohouse plan` shows what a sync would read and cost.',
 ]
 

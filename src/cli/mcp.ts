@@ -1,24 +1,23 @@
 // `convohouse mcp`: answers an assistant on this machine over standard input and output, from the published snapshot.
 import { join } from 'node:path'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { EXIT_CODES } from '../core/errors.ts'
 import { restrictUmask } from '../files/durable.ts'
-import { SCOPES, type Scope } from '../serve/access/tokens.ts'
+import type { Scope } from '../serve/access/tokens.ts'
 import { assistantServer } from '../serve/mcp/assistant-server.ts'
-import { configAt } from './flags/configuration.ts'
+import { configOrHome } from './flags/configuration.ts'
 import { addConfigFlag } from './flags/sync-flags.ts'
 import { packageFacts } from './package-facts.ts'
 import { openServing } from './serve/serving.ts'
 import { stopOnSignals, untilStopping } from './terminal/signals.ts'
+import { scopes } from './token.ts'
+
+const DEFAULT_SCOPES: readonly Scope[] = ['metrics', 'sql', 'content']
 
 export const define = (command: Command): Command =>
   addConfigFlag(command)
-    .addOption(
-      new Option('--scope <scopes...>', 'what the assistant may see (default: metrics, sql and content)').choices(
-        SCOPES,
-      ),
-    )
+    .option('--scope <scopes>', `what the assistant may see (default: ${DEFAULT_SCOPES.join(',')})`, scopes)
     .addHelpText(
       'after',
       `
@@ -40,14 +39,14 @@ interface McpFlags {
 
 /** Runs until the input ends or a signal comes. @throws CONFIG_INVALID, CONFIG_MISSING, HOME_UNUSABLE */
 async function runMcp(flags: McpFlags): Promise<number> {
-  const config = configAt(flags.config)
+  const config = configOrHome(flags.config)
   restrictUmask()
   const stop = stopOnSignals()
   const { readers, metrics, classes } = await openServing(config, join(config.home, 'serve', `mcp-${process.pid}`))
-  const scopes = new Set<Scope>(flags.scope ?? ['metrics', 'sql', 'content'])
+  const held = new Set(flags.scope ?? DEFAULT_SCOPES)
   const { version } = packageFacts()
   const ended = new Promise<void>(resolve => process.stdin.once('end', resolve).once('close', resolve))
-  const handle = serveStdio(() => assistantServer({ readers, metrics, classes, scopes, version }))
+  const handle = serveStdio(() => assistantServer({ readers, metrics, classes, scopes: held, version }))
   try {
     await Promise.race([ended, untilStopping(stop)])
     return EXIT_CODES.ok

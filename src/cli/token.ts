@@ -17,7 +17,8 @@ const DEFAULT_LIFE_MS = 90 * DAY
 const subcommand = (name: string, about: string): Command =>
   addConfigFlag(new Command(name).description(about)).option('--json', 'one JSON object, for machines')
 
-const scopes = (text: string, before: Scope[] = []): Scope[] => [
+/** Reads scopes: after commas, or with the flag repeated. @throws FLAG_INVALID */
+export const scopes = (text: string, before: Scope[] = []): Scope[] => [
   ...before,
   ...text.split(',').map(word => oneOf('--scope', SCOPES)(word.trim())),
 ]

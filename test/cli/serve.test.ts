@@ -83,15 +83,22 @@ describe('serve', () => {
     const { code, stdout: said, stderr } = await running.kill('SIGTERM')
     expect([code, `${said}${stderr}`]).toEqual([0, expect.not.stringContaining(stdout.trim().slice(-43))])
 
+    // A data folder is enough.
+    const bare = await serving({ CONVOHOUSE_HOME: scene.home }, '--address', '127.0.0.1:0')
+    expect(await (await bare.query(COUNT)).json()).toMatchObject({ rows: first.rows })
+    await bare.running.kill('SIGTERM')
+
     // An assistant on this machine reads the same snapshot, and sees the tools of its scopes.
     const assistant = new Client({ name: 'test', version: '1' })
-    const args = [MAIN, 'mcp', '--scope', 'metrics']
-    await assistant.connect(new StdioClientTransport({ command: process.execPath, args, env }))
+    const args = [MAIN, 'mcp', '--scope', 'metrics,content']
+    // It needs no workspace.
+    const only = { CONVOHOUSE_HOME: scene.home }
+    await assistant.connect(new StdioClientTransport({ command: process.execPath, args, env: only }))
     const { tools } = await assistant.listTools()
     const given = { metrics: ['conversations'], period: { from: '0001-01-01', to: '9999-12-31' } }
     const { content } = await assistant.callTool({ name: 'query_metrics', arguments: given })
     await assistant.close()
-    expect(tools.map(({ name }) => name)).toEqual(['list_metrics', 'query_metrics', 'describe_table'])
+    expect(tools.map(({ name }) => name)).toEqual(['list_metrics', 'query_metrics', 'describe_table', 'conversation'])
     const { metrics } = JSON.parse((content as { text: string }[])[0]!.text)
     expect(metrics[0].series[0].total.value).toBeGreaterThan(0)
   })

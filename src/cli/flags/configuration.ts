@@ -1,7 +1,14 @@
 // The configuration that a command uses, its storage, and the chosen workspaces.
 
 import { availableParallelism } from 'node:os'
-import { type Config, DEFAULT_MEMORY_LIMITS, readConfig, readHome, type WorkspaceConfig } from '../../config.ts'
+import {
+  type Config,
+  DEFAULT_MEMORY_LIMITS,
+  readConfig,
+  readHome,
+  readHomeConfig,
+  type WorkspaceConfig,
+} from '../../config.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import type { SyncFlags } from './sync-flags.ts'
 import { invalidFlag } from './values.ts'
@@ -23,6 +30,10 @@ export function configIfAny(path: string | undefined): Config | null {
     throw error
   }
 }
+
+/** Like `configAt`, for commands that need a data folder but no workspace. */
+export const configOrHome = (path: string | undefined): Config =>
+  configIfAny(path) ?? readHomeConfig() ?? configAt(path)
 
 /** Returns the configured storage, else the default data folder and limits. */
 export const storageOf = (path: string | undefined): Storage =>

@@ -13,7 +13,7 @@ import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { isLoopback } from '../../serve/access/request-rules.ts'
 import { keepOwnSnapshot } from '../../serve/own-snapshot.ts'
 import { startServe } from '../../serve/serve.ts'
-import { configArgs, configAt } from '../flags/configuration.ts'
+import { configArgs, configOrHome } from '../flags/configuration.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { listenAddress } from '../flags/values.ts'
 import { packageFacts } from '../package-facts.ts'
@@ -99,7 +99,7 @@ async function publishOwn(flags: ServeFlags, signal: AbortSignal): Promise<'done
 
 /** Runs until it is stopped; returns the exit code. @throws CONFIG_INVALID, CONFIG_MISSING, ADDRESS_IN_USE, HOME_UNUSABLE */
 async function runServe(flags: ServeFlags): Promise<number> {
-  const config = configAt(flags.config)
+  const config = configOrHome(flags.config)
   restrictUmask()
   if (flags.publish) return (await import('./publish-own.ts')).publishOwnSnapshot(config)
   if (!flags.supervised) stampLines()
