@@ -99,7 +99,10 @@ async function dueTargets(
   { config, tried, nowMs }: { config: Config; tried: ReadonlyMap<string, Tried>; nowMs: number },
 ): Promise<TargetConfig[]> {
   const [published, known] = [await lastPublications(writer), await consumers(writer)]
+  const isEmpty = (await writer.rows('SELECT 1 FROM conversations LIMIT 1')).length === 0
   return config.targets.filter(({ name }) => {
+    // An empty first copy would stand until the next interval, while a first sync loads.
+    if (isEmpty && !published.has(name)) return false
     const consumer = known.find(one => one.name === consumerOf(name))
     const last = tried.get(name)
     const lastMs = Math.max(published.get(name) ?? 0, last?.atMs ?? 0)

@@ -61,6 +61,20 @@ describe('a process that holds the warehouse', () => {
     return reports[0]!
   }
 
+  it('publishes nothing to a new target while no conversation is loaded, and then at once', async () => {
+    const place = app.workspace()
+    const { reports, end } = start([newTarget(app.home)], clock)
+    for (let look = 0; look < 3; look++) {
+      clock.pass(6_000)
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+    expect(reports).toEqual([])
+    await place.load(await landConversations(place.landing, { records: [{ ID: 'a' }] }))
+    clock.pass(6_000)
+    await until(async () => reports.length === 1)
+    await end()
+  })
+
   it('publishes changes once per interval, and reports a failing target once while it continues with the others', async () => {
     const place = app.workspace()
     const load = async (minute: number) => {
