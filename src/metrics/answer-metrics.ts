@@ -14,7 +14,7 @@ import {
   type ResolvedRequest,
   resolveRequest,
 } from './request.ts'
-import { conversationsSql, type Rows, rowsOfMetric, type StatementRow, statementsOf } from './statement.ts'
+import { behindSql, conversationsSql, type Rows, rowsOfMetric, type StatementRow, statementsOf } from './statement.ts'
 
 export interface MetricsContext {
   /** Reads the snapshot. Counts are numbers, and NULL is null. */
@@ -101,8 +101,8 @@ export interface Behind {
   sql: string
 }
 
-/** Returns the keys of the conversations behind a value, newest first. @throws METRIC_UNKNOWN, METRIC_INVALID */
-export async function conversationsBehind(context: MetricsContext, given: MetricsRequest): Promise<Behind> {
+/** Returns the rows of the conversations behind a value as SQL (`FROM … WHERE …`). @throws METRIC_UNKNOWN, METRIC_INVALID */
+export async function rowsBehind(context: MetricsContext, given: MetricsRequest): Promise<string> {
   const { request, asked, concerned } = await prepare(context, {
     ...given,
     metrics: given.metrics.slice(0, 1),
@@ -114,8 +114,13 @@ export async function conversationsBehind(context: MetricsContext, given: Metric
       what: `${metric.name} is computed from daily figures, which do not name conversations.`,
       hint: 'Ask for a metric of conversations with the same filters.',
     })
-  const { limit } = request
-  const sql = conversationsSql(metric, concerned, { ...request, limit: limit + 1 })
+  return behindSql(metric, concerned, request)
+}
+
+/** Returns the keys of the conversations behind a value, newest first. @throws METRIC_UNKNOWN, METRIC_INVALID */
+export async function conversationsBehind(context: MetricsContext, given: MetricsRequest): Promise<Behind> {
+  const { limit } = given
+  const sql = conversationsSql(await rowsBehind(context, given), limit + 1)
   const found = await context.rows<ConversationKey>(sql)
   return { conversations: found.slice(0, limit), truncated: found.length > limit, sql }
 }

@@ -141,14 +141,17 @@ FROM ${split ? 'shown' : 'found'}
 GROUP BY GROUPING SETS (${sets.join(', ')})`
 }
 
-/** Returns the SQL of the conversations behind a metric's rows, newest first; of one bucket, or of the whole period. */
-export function conversationsSql(
+/** Returns the rows of the conversations behind a metric's value, in one bucket or in the whole period, as `FROM … WHERE …`. */
+export const behindSql = (
   metric: Metric,
   rows: Rows,
-  { grain, bucket, limit }: Pick<MetricsRequest, 'grain' | 'bucket' | 'limit'>,
-): string {
-  const inBucket = bucket === undefined ? '' : ` AND (${bucketSql(grain)})::VARCHAR = ${quoteText(bucket)}`
-  return `SELECT workspace_id, agent_id, conversation_id, max(day)::VARCHAR AS day FROM marts.${metric.mart}
-WHERE ${rowsSql(metric.where, rows)} AND (${metric.behind})${inBucket}
+  { grain, bucket }: Pick<MetricsRequest, 'grain' | 'bucket'>,
+): string =>
+  `FROM marts.${metric.mart} WHERE ${rowsSql(metric.where, rows)} AND (${metric.behind})${
+    bucket === undefined ? '' : ` AND (${bucketSql(grain)})::VARCHAR = ${quoteText(bucket)}`
+  }`
+
+/** Returns the SQL of conversations, newest first. `behind`: their rows. */
+export const conversationsSql = (behind: string, limit: number): string =>
+  `SELECT workspace_id, agent_id, conversation_id, max(day)::VARCHAR AS day ${behind}
 GROUP BY workspace_id, agent_id, conversation_id ORDER BY day DESC, workspace_id, agent_id, conversation_id LIMIT ${limit}`
-}

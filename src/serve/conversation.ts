@@ -13,15 +13,22 @@ export const textOf = (text: string): string =>
 
 type Row = Record<string, unknown>
 
+const NO_SCOPE = 'The token has no scope `content`.'
 /** An event may also have reported messages without texts. */
-export const NO_TEXTS =
+const NO_TEXTS =
   'The snapshot has no texts of transcripts: by default its policy drops them (`pii: { content: drop }`).'
 
 function whyNoTranscript(turns: readonly Row[], withContent: boolean): string | null {
-  if (!withContent) return 'The token has no scope `content`.'
+  if (!withContent) return NO_SCOPE
   if (turns.length === 0) return 'No event has reported its messages: the export of the API has none.'
-  if (turns.some(turn => turn.text !== null)) return null
-  return NO_TEXTS
+  return turns.some(turn => turn.text !== null) ? null : NO_TEXTS
+}
+
+/** Returns why no transcript can be searched; null if some can. */
+export async function whyNoTexts(query: DeclaredQuery, withContent: boolean): Promise<string | null> {
+  if (!withContent) return NO_SCOPE
+  const { rows } = await query(`SELECT 1 FROM marts.fct_turns WHERE text <> '' LIMIT 1`)
+  return rows.length > 0 ? null : NO_TEXTS
 }
 
 /** Returns everything about one conversation. @throws CONVERSATION_UNKNOWN */

@@ -9,6 +9,7 @@ import {
   explainMetric,
   type MetricAnswered,
   type MetricsContext,
+  rowsBehind,
 } from '../metrics/answer-metrics.ts'
 import type { Metric } from '../metrics/declaration.ts'
 import { columnsOf, DIMENSIONS, type DimensionName } from '../metrics/dimensions.ts'
@@ -75,6 +76,12 @@ export class DeclaredMetrics {
         })
       return { answers: await Promise.all(queries.map(cached)), ...state }
     })
+  }
+
+  /** Returns the rows of the conversations behind a value as SQL. @throws METRIC_UNKNOWN, METRIC_INVALID, SCOPE_MISSING */
+  async rowsBehind(query: DeclaredQuery, request: MetricsRequest, scopes: ReadonlySet<Scope>): Promise<string> {
+    this.expectShown(request, scopes)
+    return rowsBehind(await this.contextOf(query), request)
   }
 
   /** Names of people are shown with the scope `content` only; so are words, where the policy keeps texts in their place. */

@@ -99,7 +99,7 @@ export async function startServe(options: ServeOptions): Promise<RunningServe> {
       pagesRoute(pages),
       sessionRoute(readers),
       agentChangesRoute(readers),
-      conversationsRoutes(readers),
+      conversationsRoutes(readers, metrics),
       healthRoute(readers, pipeline, now),
       mcpRoute({ readers, metrics, classes, version: options.version }),
     ],

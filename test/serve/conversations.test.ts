@@ -1,8 +1,9 @@
 // Conversations over HTTP: the list with its filters, pages and search, and everything about one.
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Scope } from '../../src/serve/access/tokens.ts'
 import type { RunningServe } from '../../src/serve/serve.ts'
 import { KEEP, newTarget, publishTo, rowsIn } from '../publish/published.ts'
-import { send, served } from './served.ts'
+import { bearer, send, served, tokenFor } from './served.ts'
 
 const at = served()
 
@@ -39,6 +40,7 @@ describe('the list of conversations', () => {
       (await get(`/v1/conversations?limit=500&${filter}`)).json.conversations.length
     for (const [filter, where] of [
       ['channel=whatsapp', "channel = 'whatsapp'"],
+      ['channel=whatsapp&channel=webchat', "channel IN ('whatsapp', 'webchat')"],
       ['isResolved=true', 'is_resolved'],
       ['outcome=open', "outcome = 'open'"],
       ['isResolved=false&isCounted=true', 'NOT is_resolved AND is_counted'],
@@ -59,7 +61,95 @@ describe('the list of conversations', () => {
       expect(await found(`words=${encodeURIComponent(other)}`)).toBe(0)
   })
 
-  it.each(['after=nonsense', 'limit=0', 'from=yesterday', 'isResolved=yes', 'surprise=1'])(
+  it('has the agents that are named, in one workspace or in all', async () => {
+    const [[workspace, agent, here, everywhere]] = (await rowsIn(
+      at.path,
+      `FROM (SELECT workspace_id, agent_id, count(*)::INT AS here FROM marts.fct_conversations GROUP BY ALL)
+      JOIN (SELECT agent_id, count(*)::INT AS everywhere FROM marts.fct_conversations GROUP BY ALL) USING (agent_id)
+      SELECT workspace_id, agent_id, here, everywhere ORDER BY everywhere - here DESC, 1, 2 LIMIT 1`,
+    )) as [[string, string, number, number]]
+    const found = async (value: string) =>
+      (await get(`/v1/conversations?limit=500&agent=${encodeURIComponent(value)}`)).json.conversations.length
+    expect([await found(agent), await found(`${workspace}/${agent}`)]).toEqual([everywhere, here])
+  })
+
+  it('has the conversations behind a value, page by page, and refuses what the figure refuses', async () => {
+    const behind = (query: object) => `/v1/conversations?limit=2&behind=${encodeURIComponent(JSON.stringify(query))}`
+    const period = { from: '2026-10-01', to: '2026-10-31' }
+    const asked = { metrics: ['conversations'], period, filters: { channel: ['whatsapp'] } }
+    const idsOf = async (query: object) => {
+      const ids: string[] = []
+      for (let path: string | null = behind(query); path !== null; ) {
+        const { conversations, next }: { conversations: Record<string, string>[]; next: string | null } = (
+          await get(path)
+        ).json
+        ids.push(...conversations.map(row => `${row.workspace_id} ${row.conversation_id}`))
+        path = next && `${behind(query)}&after=${next}`
+      }
+      return ids.sort()
+    }
+    const expected = async (where: string) =>
+      (
+        await rowsIn(
+          at.path,
+          `SELECT workspace_id || ' ' || conversation_id FROM marts.fct_conversations
+          WHERE is_counted AND channel = 'whatsapp' AND ${where}`,
+        )
+      )
+        .flat()
+        .sort()
+    const inOctober = await expected("day BETWEEN '2026-10-01' AND '2026-10-31'")
+    expect(inOctober.length).toBeGreaterThan(2)
+    expect(await idsOf(asked)).toEqual(inOctober)
+    const [[day]] = (await rowsIn(
+      at.path,
+      `SELECT day::VARCHAR FROM marts.fct_conversations
+      WHERE is_counted AND channel = 'whatsapp' AND day BETWEEN '2026-10-01' AND '2026-10-31' ORDER BY 1 LIMIT 1`,
+    )) as [[string]]
+    expect(await idsOf({ ...asked, grain: 'day', bucket: day })).toEqual(await expected(`day = '${day}'`))
+    const codeOf = async (query: object, scopes: readonly Scope[]) => {
+      const { running, tokens } = at
+      const headers = bearer(await tokenFor(tokens, ...scopes))
+      return (await send(running, behind(query), { headers })).json.error?.code
+    }
+    expect(await codeOf(asked, ['metrics'])).toBeUndefined()
+    expect(await codeOf(asked, ['content'])).toBe('SCOPE_MISSING')
+    const byPerson = { ...asked, filters: { assignee: ['u1'] } }
+    expect(await codeOf(byPerson, ['metrics'])).toBe('SCOPE_MISSING')
+    expect(await codeOf(byPerson, ['metrics', 'content'])).toBeUndefined()
+    expect(await codeOf({ metrics: ['backlog_open'], period }, ['metrics'])).toBe('METRIC_INVALID')
+    expect(await codeOf({ metrics: ['nonsense'], period }, ['metrics'])).toBe('METRIC_UNKNOWN')
+    expect(await codeOf({ metrics: [], period }, ['metrics'])).toBe('REQUEST_INVALID')
+  })
+
+  it('has those who wait for a person, longest first', async () => {
+    const waiting = (await rowsIn(
+      at.path,
+      `SELECT any_value(c.conversation_id), strftime(min(h.requested_at) AT TIME ZONE 'UTC', '%xT%H:%M:%S.%gZ') AS since
+      FROM marts.fct_handoffs h JOIN marts.fct_conversations c USING (workspace_id, agent_id, conversation_id)
+      WHERE h.accepted_at IS NULL AND h.completed_at IS NULL AND h.requested_at IS NOT NULL AND c.closed_at IS NULL
+      GROUP BY c.workspace_id, c.agent_id, c.conversation_id ORDER BY since`,
+    )) as [string, string][]
+    expect(waiting.length).toBeGreaterThan(1)
+    const first = (await get('/v1/conversations?isWaiting=true&limit=1')).json
+    const rest = (await get(`/v1/conversations?isWaiting=true&after=${first.next}`)).json
+    const found = [...first.conversations, ...rest.conversations]
+    expect(found.map(row => row.waiting_since)).toEqual(waiting.map(([, since]) => since))
+    expect(found.map(row => row.conversation_id).sort()).toEqual(waiting.map(([id]) => id).sort())
+    const others = (await get('/v1/conversations?isWaiting=false&limit=500')).json.conversations
+    const [[count]] = (await rowsIn(at.path, 'SELECT count(*)::INT FROM marts.fct_conversations')) as [[number]]
+    expect(others.length).toBe(count - waiting.length)
+  })
+
+  it('says why transcripts cannot be searched', async () => {
+    expect((await get('/v1/conversations?limit=1')).json.whyNoTexts).toBeNull()
+    const { running, tokens } = at
+    const headers = bearer(await tokenFor(tokens, 'metrics'))
+    const { json } = await send(running, '/v1/conversations?limit=1', { headers })
+    expect(json.whyNoTexts).toMatch(/scope/)
+  })
+
+  it.each(['after=nonsense', 'limit=0', 'from=yesterday', 'isResolved=yes', 'surprise=1', 'behind=1', 'behind=%7B'])(
     'refuses %s',
     async filter => {
       const { status, json } = await get(`/v1/conversations?${filter}`)

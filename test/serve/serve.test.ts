@@ -1,4 +1,4 @@
-// Who may ask `serve` what, and what it answers: tokens and scopes by route, other hosts and pages, formats, lists, ETags, answers that break off.
+// Who may ask `serve` what, and what it answers: tokens and scopes by route, other hosts and pages, formats, ETags, answers that break off.
 
 import { once } from 'node:events'
 import { readdir, readFile, stat } from 'node:fs/promises'

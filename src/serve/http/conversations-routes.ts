@@ -1,20 +1,37 @@
 // `GET /v1/conversations`: a list with filters, page by page, and one conversation with everything that is known of it.
 import { z } from '@hono/zod-openapi'
 import { ConvohouseError } from '../../core/errors.ts'
+import { metricsRequest } from '../../metrics/request.ts'
 import { columnsSeen } from '../column-classes.ts'
-import { conversationOf, KEY, MART, NO_TEXTS, textOf } from '../conversation.ts'
+import { conversationOf, KEY, MART, textOf, whyNoTexts } from '../conversation.ts'
+import type { DeclaredMetrics } from '../declared-metrics.ts'
 import type { DeclaredQuery, SnapshotReaders } from '../readers/snapshot-readers.ts'
 import { expectScope, type Routes } from './app.ts'
 import { invalidRequest } from './problem.ts'
 import { record, snapshotRoute } from './snapshot-route.ts'
 
-/** Newest first; rows without a time come last. */
+/** Newest first, or those that wait longest; rows without a time come last. */
 const STARTED_US = 'CASE WHEN isfinite(c.started_at) THEN epoch_us(c.started_at) ELSE 0 END'
-const ORDER = [STARTED_US, ...KEY.map(name => `c.${name}`)]
+const WAITING_US = '-epoch_us(waiting_since)'
+const orderOf = ({ isWaiting }: { isWaiting?: string | undefined }) => [
+  isWaiting === 'true' ? WAITING_US : STARTED_US,
+  ...KEY.map(name => `c.${name}`),
+]
 
 const sameKey = KEY.map(name => `t.${name} = c.${name}`).join(' AND ')
 const equals = (column: string) => (value: string) => `c.${column} = ${textOf(value)}`
 const is = (column: string) => (value: string) => `c.${column} = ${value}`
+/** Any of these values; one of a workspace may be `WORKSPACE/VALUE`. */
+const isOneOf =
+  (...columns: string[]) =>
+  (values: string[]) =>
+    `(${columns.map(column => `${column} IN (${values.map(textOf).join(', ')})`).join(' OR ')})`
+
+/** The oldest request for a person that nobody has accepted, as `backlog_daily` counts them. */
+const WAITS = `LEFT JOIN (
+    SELECT ${KEY.join(', ')}, min(requested_at) AS waiting_since FROM marts.fct_handoffs
+    WHERE accepted_at IS NULL AND completed_at IS NULL GROUP BY ALL
+  ) t ON ${sameKey} AND c.closed_at IS NULL`
 
 /** Returns the condition that the transcript contains these words: whole words in any order, regardless of case. */
 function spoken(words: string): string {
@@ -24,23 +41,20 @@ function spoken(words: string): string {
   return words.toLowerCase().trim().split(/\s+/).map(found).join(' AND ')
 }
 
-/** An empty list would say that nobody spoke the words. @throws REQUEST_INVALID */
-async function expectTexts(query: DeclaredQuery): Promise<void> {
-  const { rows } = await query(`SELECT 1 FROM marts.fct_turns WHERE text <> '' LIMIT 1`)
-  if (rows.length > 0) return
-  throw new ConvohouseError('REQUEST_INVALID', {
-    what: `words: ${NO_TEXTS}`,
+/** An empty list would say that nobody spoke the words. */
+const noTexts = (why: string) =>
+  new ConvohouseError('REQUEST_INVALID', {
+    what: `words: ${why}`,
     hint: 'Search needs `pii: { content: keep }` of `serve` or of its snapshot, and webhooks, which deliver transcripts.',
   })
-}
 
 const cursor = z.tuple([z.string().regex(/^-?\d{1,18}$/), z.string(), z.string(), z.string()])
 
 /** @throws REQUEST_INVALID */
-function isAfter(given: string): string {
+function isAfter(given: string, order: readonly string[]): string {
   try {
     const [startedUs, ...ids] = cursor.parse(JSON.parse(Buffer.from(given, 'base64url').toString()))
-    return `(${ORDER.join(', ')}) < (${startedUs}, ${ids.map(textOf).join(', ')})`
+    return `(${order.join(', ')}) < (${startedUs}, ${ids.map(textOf).join(', ')})`
   } catch {
     throw invalidRequest('after: it is not the `next` of a page')
   }
@@ -48,9 +62,6 @@ function isAfter(given: string): string {
 
 /** The SQL condition of each filter. */
 const FILTERS = {
-  workspace: equals('workspace_id'),
-  agent: equals('agent_id'),
-  channel: equals('channel'),
   state: equals('state'),
   language: equals('language'),
   endReason: equals('end_reason'),
@@ -63,22 +74,64 @@ const FILTERS = {
   from: (day: string) => `c.day >= DATE ${textOf(day)}`,
   to: (day: string) => `c.day <= DATE ${textOf(day)}`,
   tag: (tag: string) => `EXISTS (FROM conversation_tags t WHERE ${sameKey} AND t.tag = ${textOf(tag)})`,
+  isWaiting: (value: string) => `(waiting_since IS NOT NULL) = ${value}`,
   words: spoken,
-  after: isAfter,
+}
+
+/** Those that may be repeated. */
+const CHOICES = {
+  workspace: isOneOf('c.workspace_id'),
+  agent: isOneOf('c.agent_id', `c.workspace_id || '/' || c.agent_id`),
+  channel: isOneOf('c.channel'),
 }
 
 type Filter = keyof typeof FILTERS
+type Choice = keyof typeof CHOICES
 const names = Object.keys(FILTERS) as Filter[]
+const choices = Object.keys(CHOICES) as Choice[]
 
-const text = z.string().min(1).max(1_000).optional()
+const one = z.string().min(1).max(1_000)
+const text = one.optional()
+const several = z
+  .union([one, z.array(one).max(1_000)])
+  .transform(given => [given].flat())
+  .optional()
+  .openapi({
+    type: 'array',
+    items: { type: 'string' },
+    description: 'May be repeated. An agent may be WORKSPACE/AGENT',
+  })
+
+const behind = z
+  .string()
+  .max(10_000)
+  .transform((given, { addIssue }) => {
+    try {
+      return metricsRequest.parse(JSON.parse(given))
+    } catch (error) {
+      addIssue({ code: 'custom', message: `is no JSON of a query of metrics: ${(error as Error).message}` })
+      return z.NEVER
+    }
+  })
+  .optional()
+  .openapi({
+    type: 'string',
+    description: 'Only the conversations behind a value: the JSON of a query as POST /v1/metrics/query takes it',
+  })
+
 const truth = z.enum(['true', 'false']).optional()
 const filters = z.strictObject({
   ...(Object.fromEntries(names.map(name => [name, text])) as Record<Filter, typeof text>),
+  ...(Object.fromEntries(choices.map(name => [name, several])) as Record<Choice, typeof several>),
   ...{ isResolved: truth, wasReopened: truth, hasTranscript: truth, isCounted: truth },
+  behind,
   from: z.iso.date().optional().openapi({ description: 'First local day' }),
   to: z.iso.date().optional().openapi({ description: 'Last local day' }),
   words: text.openapi({ description: 'Words of the transcript, in any order; needs the scope `content`' }),
   after: text.openapi({ description: '`next` of the page before' }),
+  isWaiting: truth.openapi({
+    description: 'Contacts who wait for a person now: longest first, and with `waiting_since`',
+  }),
   limit: z.coerce.number().int().min(1).max(500).default(50),
 })
 
@@ -91,7 +144,7 @@ const LIST = {
   scopes: ['metrics', 'content'],
   in: 'query',
   given: filters,
-  answer: { conversations: rows, next: z.string().nullable() },
+  answer: { conversations: rows, next: z.string().nullable(), whyNoTexts: z.string().nullable() },
 } as const
 
 const ONE = {
@@ -110,26 +163,45 @@ const ONE = {
   },
 } as const
 
-async function listOf(query: DeclaredQuery, { limit, ...given }: z.output<typeof filters>, columns: string) {
-  const conditions = names.flatMap(name => (given[name] === undefined ? [] : [FILTERS[name](given[name])]))
-  const { rows: found, ...state } = await query<{ _key: string }>(`
-    SELECT ${columns}, to_json([${[`(${STARTED_US})::VARCHAR`, ...ORDER.slice(1)].join(', ')}])::VARCHAR AS _key
-    FROM ${MART} c WHERE ${['true', ...conditions].join(' AND ')}
-    ORDER BY ${ORDER.map(column => `${column} DESC`).join(', ')} LIMIT ${limit + 1}`)
+type Given = z.output<typeof filters>
+
+async function listOf(query: DeclaredQuery, given: Given, columns: string, behindRows: string | null) {
+  const { limit, after, isWaiting } = given
+  const order = orderOf(given)
+  const conditions = [
+    'true',
+    ...names.flatMap(name => (given[name] === undefined ? [] : FILTERS[name](given[name]))),
+    ...choices.flatMap(name => (given[name] === undefined ? [] : CHOICES[name](given[name]))),
+    behindRows === null
+      ? []
+      : `(${KEY.map(name => `c.${name}`).join(', ')}) IN (SELECT (${KEY.join(', ')}) ${behindRows})`,
+    after === undefined ? [] : isAfter(after, order),
+  ].flat()
+  const { rows: found } = await query<{ _key: string }>(`
+    SELECT ${columns}${isWaiting === undefined ? '' : ', waiting_since'},
+      to_json([${[`(${order[0]})::VARCHAR`, ...order.slice(1)].join(', ')}])::VARCHAR AS _key
+    FROM ${MART} c ${isWaiting === undefined ? '' : WAITS} WHERE ${conditions.join(' AND ')}
+    ORDER BY ${order.map(column => `${column} DESC`).join(', ')} LIMIT ${limit + 1}`)
   const conversations = found.slice(0, limit).map(({ _key, ...row }) => row)
   const next = found.length > limit ? Buffer.from(found[limit - 1]!._key).toString('base64url') : null
-  return { conversations, next, ...state }
+  return { conversations, next }
 }
 
 export const conversationsRoutes =
-  (readers: SnapshotReaders): Routes =>
+  (readers: SnapshotReaders, metrics: DeclaredMetrics): Routes =>
   app => {
-    snapshotRoute(readers, LIST, async (given, scopes) => {
-      if (given.words !== undefined) {
-        expectScope(scopes, ['content'])
-        await expectTexts(readers.rows)
-      }
-      return listOf(readers.rows, given, await columnsSeen(MART, scopes.has('content')))
+    snapshotRoute(readers, LIST, (given, scopes) => {
+      const withContent = scopes.has('content')
+      if (given.words !== undefined) expectScope(scopes, ['content'])
+      if (given.behind !== undefined) expectScope(scopes, ['metrics'])
+      return readers.reading(async (query, state) => {
+        const rowsBehind = given.behind ? await metrics.rowsBehind(query, given.behind, scopes) : null
+        const why = await whyNoTexts(query, withContent)
+        if (given.words !== undefined && why !== null) throw noTexts(why)
+        const columns = await columnsSeen(MART, withContent)
+        const listed = await listOf(query, given, columns, rowsBehind)
+        return { ...listed, whyNoTexts: why, ...state }
+      })
     })(app)
     snapshotRoute(readers, ONE, (given, scopes) =>
       // All queries read one state.
