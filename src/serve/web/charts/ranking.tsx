@@ -6,6 +6,9 @@ import { valueText } from '../format/values.ts'
 import { colourOf, labelOf, valueKey } from '../state/colours.ts'
 import { cellText } from './columns.ts'
 
+/** Things that have their colour on every page. */
+const KNOWN_BY_COLOUR: readonly DimensionName[] = ['agent', 'channel', 'outcome', 'workspace']
+
 interface RankingProps {
   metric: ListedMetric
   split: DimensionName
@@ -31,7 +34,12 @@ export function Ranking({ metric, split, series, hrefOf }: RankingProps) {
               {href ? <a href={href}>{name}</a> : name}
             </span>
             <span class="ranking-bar" aria-hidden="true">
-              <span style={{ width: `${((total.value ?? 0) / most) * 100}%`, background: colourOf(split, value) }} />
+              <span
+                style={{
+                  width: `${((total.value ?? 0) / most) * 100}%`,
+                  ...(KNOWN_BY_COLOUR.includes(split) && { background: colourOf(split, value) }),
+                }}
+              />
               {before != null && (
                 <i
                   style={{ left: `${(before / most) * 100}%` }}
