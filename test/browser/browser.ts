@@ -31,7 +31,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   const context = await browser.newContext({
     viewport: DESKTOP,
     reducedMotion: 'reduce',
-    locale: 'en-GB',
+    locale: 'en-US',
     timezoneId: 'Europe/Berlin',
     ...options,
   })
@@ -48,8 +48,12 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   return { page, complaints, hosts }
 }
 
-/** Resolves once all answers are drawn. */
+/** Resolves once all answers are drawn. The policy of the pages forbids playwright's own way to wait for a condition. */
 export async function settled(page: Page): Promise<void> {
-  await page.waitForLoadState('networkidle')
-  await page.waitForFunction(`document.querySelector('h1') && !document.querySelector('.skeleton, .stale')`)
+  await page.waitForSelector('h1')
+  for (let quiet = 0; quiet < 3; ) {
+    await page.waitForLoadState('networkidle')
+    quiet = (await page.locator('.skeleton, .stale').count()) === 0 ? quiet + 1 : 0
+    await page.waitForTimeout(30)
+  }
 }

@@ -4,7 +4,6 @@ import type { DimensionName } from '../../../metrics/dimensions.ts'
 import type { Grain } from '../../../metrics/periods.ts'
 import type { ListedMetric, MetricAnswered } from '../api/metrics.ts'
 import { bucketText, dayRange } from '../format/dates.ts'
-import { tooFewText, valueText } from '../format/values.ts'
 import { colourOf, inOrder, labelOf, palette } from '../state/colours.ts'
 
 export interface Column {
@@ -65,12 +64,4 @@ export function drawnOf({ answers, metrics, grain, split }: DrawnInput): Drawn {
     isCovered: series.length === 0 || series.some(({ cells }) => cells[at]?.isCovered),
   }))
   return { columns, series }
-}
-
-/** Returns a cell in words: its value, or why it has none. */
-export function cellText(cell: Cell | undefined, { unit }: Pick<ListedMetric, 'unit'>): string {
-  if (!cell) return '–'
-  if (!cell.isCovered && cell.n === 0) return 'not exported'
-  if (cell.value === null) return cell.n === 0 ? 'none' : tooFewText(cell.n)
-  return valueText(cell.value, unit, cell.n)
 }

@@ -4,7 +4,7 @@ import type { DimensionName } from '../../../metrics/dimensions.ts'
 import type { ListedMetric } from '../api/metrics.ts'
 import { valueText } from '../format/values.ts'
 import { colourOf, labelOf, valueKey } from '../state/colours.ts'
-import { cellText } from './columns.ts'
+import { cellText } from './cell-text.ts'
 
 /** Things that have their colour on every page. */
 const KNOWN_BY_COLOUR: readonly DimensionName[] = ['agent', 'channel', 'outcome', 'workspace']

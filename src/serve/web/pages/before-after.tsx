@@ -2,9 +2,10 @@
 // It is no experiment, so nothing here says that the change is the reason.
 import type { Cell } from '../../../metrics/answer.ts'
 import type { Period } from '../../../metrics/periods.ts'
+import { asOf } from '../api/client.ts'
 import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
 import { type AgentChange, type ShowTile, useAgentChanges } from '../api/pages.ts'
-import { cellText } from '../charts/columns.ts'
+import { cellText } from '../charts/cell-text.ts'
 import { dayRange, dayText } from '../format/dates.ts'
 import { newcombe, wilson } from '../format/intervals.ts'
 import { shareText } from '../format/values.ts'
@@ -39,9 +40,12 @@ export function BeforeAfter({ spec, id, metrics }: Props) {
   const shown = [...(changes.data ?? [])]
     .filter(({ workspace, agent }) => !chosenAgents || chosenAgents.includes(`${workspace}/${agent}`))
     .reverse()
-  const change = shown.find(one => idOf(one) === query.value.get('change')) ?? shown[0]
   const metric = metrics.get(query.value.get('compared') ?? '') ?? offered[0]
   const span = SPANS.find(days => String(days) === query.value.get('days')) ?? 14
+  const today = asOf.value?.slice(0, 10) ?? ''
+  // The newest one whose days afterwards are over.
+  const newest = shown.find(({ day }) => moved(day, span) < today) ?? shown[0]
+  const change = shown.find(one => idOf(one) === query.value.get('change')) ?? newest
   const choose = (name: string) => (event: Event) =>
     go(here({ [name]: (event.currentTarget as HTMLSelectElement).value }), { replace: true })
   return (

@@ -5,7 +5,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 interface MenuProps {
   /** What the button shows, and its name where that is no text. */
   button: ComponentChildren
-  label: string
+  label?: string
   class?: string
   children: (close: () => void) => ComponentChildren
 }

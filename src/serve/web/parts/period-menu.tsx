@@ -17,11 +17,9 @@ export function PeriodMenu() {
     <div class={name === DEFAULT_PERIOD ? 'filter' : 'filter on'}>
       <Menu
         class="menu picker"
-        label={`Period: ${periodTitle(name)}`}
         button={
           <>
-            <small>Period</small>
-            <span>{periodTitle(name)}</span>
+            <small>Period</small> <span>{periodTitle(name)}</span>
             <Icon name="down" />
           </>
         }

@@ -35,11 +35,9 @@ export function Picker({ name, title, plural, choices }: PickerProps) {
     <div class={chosen.length > 0 ? 'filter on' : 'filter'}>
       <Menu
         class="menu picker"
-        label={`${title}: ${summary}`}
         button={
           <>
-            <small>{title}</small>
-            <span>{summary}</span>
+            <small>{title}</small> <span>{summary}</span>
             <Icon name="down" />
           </>
         }
