@@ -16,7 +16,7 @@ type Row = Record<string, unknown>
 const NO_SCOPE = 'The token has no scope `content`.'
 /** An event may also have reported messages without texts. */
 const NO_TEXTS =
-  'The snapshot has no texts of transcripts: by default its policy drops them (`pii: { content: drop }`).'
+  'The snapshot has no texts of transcripts: none was reported, or its policy drops them (`pii: { content: drop }`, the default).'
 
 function whyNoTranscript(turns: readonly Row[], withContent: boolean): string | null {
   if (!withContent) return NO_SCOPE
