@@ -5,7 +5,7 @@ import { type CoverageRow, coverageOf, coverageSql, type Extent, extentSql } fro
 import type { Metric } from './declaration.ts'
 import { columnsOf, type DimensionName } from './dimensions.ts'
 import { type Explained, explainChange, type Parts } from './explain.ts'
-import { type Period, periodBefore } from './periods.ts'
+import { bucketsOf, type Period, periodBefore } from './periods.ts'
 import {
   dimensionsUsed,
   expectAnswerable,
@@ -42,7 +42,7 @@ function expectPublished(metric: Metric, request: ResolvedRequest, columns: Read
 }
 
 /** Day of an empty warehouse: every period lies after it. */
-const NO_DAY = '1970-01-01'
+export const NO_DAY = '1970-01-01'
 
 /** Returns the request's days and metrics, which the snapshot can answer. @throws METRIC_UNKNOWN, METRIC_INVALID */
 async function prepare({ rows, columns, metrics }: MetricsContext, given: MetricsRequest) {
@@ -75,7 +75,9 @@ async function readMetrics(context: MetricsContext, given: MetricsRequest) {
   const isCovered = coverageOf(coverage, { ...concerned, extent, byAgent })
   return asked.map(metric => {
     const { sql, rows } = found.get(metric)!
-    const answer = answerOf({ metric, grain, ...concerned, rows, today, isCovered })
+    const { unitBy } = metric
+    const mixesUnits = unitBy !== null && split === unitBy && concerned.filters[unitBy]?.length !== 1
+    const answer = answerOf({ metric, grain, mixesUnits, ...concerned, rows, today, isCovered })
     return { metric, rows, answer: { ...answer, sql } }
   })
 }
@@ -114,6 +116,12 @@ export async function rowsBehind(context: MetricsContext, given: MetricsRequest)
       what: `${metric.name} is computed from daily figures, which do not name conversations.`,
       hint: 'Ask for a metric of conversations with the same filters.',
     })
+  const { bucket, period, grain } = request
+  if (bucket !== undefined && !bucketsOf(period, grain).some(({ key }) => key === bucket))
+    throw new ConvohouseError('METRIC_INVALID', {
+      what: `The period has no bucket ${JSON.stringify(bucket)} of the grain ${grain}.`,
+      hint: 'Give the `key` of one of the answer’s `buckets`, with the grain of that answer.',
+    })
   return behindSql(metric, concerned, request)
 }
 
@@ -146,13 +154,16 @@ export type ExplanationAnswer = { explanation: Explanation; whyNone: null } | { 
 export async function explainMetric(context: MetricsContext, given: MetricsRequest): Promise<ExplanationAnswer> {
   const metric = metricNamed(context.metrics, given.metrics[0]!)
   const { split } = given
-  if (!split || !metric.isAdditive || metric.isLevel)
+  if (!split)
     throw new ConvohouseError('METRIC_INVALID', {
-      what: split
-        ? `Parts of ${metric.name} do not add up to the whole, so they cannot explain its change.`
-        : 'An explanation needs the dimension whose values explain the change.',
-      hint: split ? 'Ask for a count, a sum, a share or an average.' : 'Give `split`.',
+      what: 'An explanation needs the dimension whose values explain the change.',
+      hint: 'Give `split`.',
     })
+  const notAdditive = new ConvohouseError('METRIC_INVALID', {
+    what: `Parts of ${metric.name} do not add up to the whole, so they cannot explain its change.`,
+    hint: 'Ask for a count, a sum, a share or an average, and split sums of money by another dimension than their currency.',
+  })
+  if (!metric.isAdditive || metric.isLevel || split === metric.unitBy) throw notAdditive
   const wanted = { metrics: [metric.name], grain: 'none' as const, compare: true, top: EXPLAINED_VALUES }
   const [read] = await readMetrics(context, { ...given, ...wanted })
   const { answer, rows } = read!
@@ -173,6 +184,9 @@ export async function explainMetric(context: MetricsContext, given: MetricsReque
   const explained =
     value === null || comparedWith.value === null ? null : explainChange([...values.values()], isQuotient)
   if (!explained) return without('A period has too few observations.')
+  // A metric of the user may be a median, which nothing declares.
+  const differs = (a: number, b: number) => Math.abs(a - b) > 1e-6 * Math.max(Math.abs(a), Math.abs(b))
+  if (differs(explained.after, value!) || differs(explained.before, comparedWith.value!)) throw notAdditive
   const { period, periodBefore: before, sql } = answer
   return {
     explanation: { metric: metric.name, period, periodBefore: before!, split, sql, ...explained },

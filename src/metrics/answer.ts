@@ -1,6 +1,6 @@
 // From the rows of a metric's statement to an answer: values with the number of observations, coverage and comparison.
 import { isRankedByValue, type Metric } from './declaration.ts'
-import { type Bucket, bucketsOf, type Grain, type Period } from './periods.ts'
+import { areAlike, type Bucket, bucketsOf, daysIn, type Grain, type Period } from './periods.ts'
 import type { MetricRow } from './statement.ts'
 
 export interface Compared {
@@ -13,7 +13,7 @@ export interface Compared {
 export interface Cell extends Compared {
   /** True if the period has not ended in the data: the value still changes. */
   isUnfinished: boolean
-  /** The same in the period before; null if none was asked for, or if either period is unfinished or not covered. */
+  /** The same in the period before; null if none was asked for, if either is unfinished or not covered, or a sum over more days. */
   comparedWith: Compared | null
 }
 
@@ -50,6 +50,8 @@ export type CoverageOf = (bucket: Bucket, split: SplitValue | null) => boolean
 export interface AnswerInput {
   metric: Metric
   grain: Grain
+  /** True if the values of the split have different units, so that only each of them has a value. */
+  mixesUnits: boolean
   period: Period
   before: Period | null
   rows: readonly MetricRow[]
@@ -97,15 +99,30 @@ function splitsIn(metric: Metric, rows: readonly MetricRow[]): SplitValue[] {
 }
 
 /** Returns the answer of one metric. */
-export function answerOf({ metric, grain, period, before, rows, today, isCovered }: AnswerInput): MetricAnswer {
+export function answerOf({
+  metric,
+  grain,
+  mixesUnits,
+  period,
+  before,
+  rows,
+  today,
+  isCovered,
+}: AnswerInput): MetricAnswer {
   const found = new Map(rows.map(row => [rowKey(row.isBefore, row.bucket, splitOf(row)), row]))
   const buckets = bucketsOf(period, grain)
   const bucketsBefore = before ? bucketsOf(before, grain) : []
   const side = (isBefore: boolean, bucket: string | null, days: Bucket, split: SplitValue | null): Compared => {
     const row = found.get(rowKey(isBefore, bucket, split))
     const covered = !metric.needsCoverage || isCovered(days, split)
-    return { value: valueIn(metric, row, covered), n: row?.n ?? 0, isCovered: covered }
+    const isMixed = mixesUnits && (split?.isOther ?? true)
+    return { value: isMixed ? null : valueIn(metric, row, covered), n: row?.n ?? 0, isCovered: covered }
   }
+  // Sums of unlike parts of two periods, such as the three and the five days of a first week, are not compared.
+  const isSum = !metric.isLevel && (isRankedByValue(metric) || (metric.unit === 'count' && !metric.denominator))
+  const hasAllWeekdays = !grain.startsWith('weekday') || daysIn(period) % 7 === 0
+  const comparable = (bucket: Bucket, other: Bucket | undefined): Bucket | null =>
+    other && (!isSum || (areAlike(bucket, other) && hasAllWeekdays)) ? other : null
   const cell = (days: Bucket, key: string | null, other: Bucket | null, split: SplitValue | null): Cell => {
     const own = side(false, key, days, split)
     const isUnfinished = days.to >= today
@@ -116,7 +133,7 @@ export function answerOf({ metric, grain, period, before, rows, today, isCovered
   const series = [...splitsIn(metric, rows), null].map(split => {
     const total = cell({ key: '', ...period }, null, before && { key: '', ...before }, split)
     if (grain === 'none') return { split, cells: [total], total }
-    const cells = buckets.map((bucket, at) => cell(bucket, bucket.key, bucketsBefore[at] ?? null, split))
+    const cells = buckets.map((bucket, at) => cell(bucket, bucket.key, comparable(bucket, bucketsBefore[at]), split))
     return { split, cells, total: metric.isLevel ? null : total }
   })
   return { metric: metric.name, unit: metric.unit, period, periodBefore: before, buckets, series }

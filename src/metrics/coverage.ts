@@ -17,8 +17,8 @@ export interface CoverageRow {
   uncovered: number
 }
 
-/** Buckets that consist of days. The others concern all days of the period. */
-const isOfDays = (grain: Grain): boolean => grain === 'day' || grain === 'week' || grain === 'month'
+/** The grain of the days that a bucket has: those of an hour, or a part of the period. Other buckets have all days of the period. */
+const DAYS_OF: Partial<Record<Grain, Grain>> = { hour: 'day', day: 'day', week: 'week', month: 'month' }
 
 /** Returns the filters that the mart can apply. Without them, coverage is that of all agents. */
 const agentFilters = ({ filters: { workspace, agent } }: Pick<Rows, 'filters'>): Rows['filters'] => ({
@@ -32,7 +32,8 @@ export function coverageSql(
   { grain, byAgent, today }: { grain: Grain; byAgent: boolean; today: string },
 ): string {
   const filters = agentFilters(rows)
-  const buckets = isOfDays(grain) ? bucketSql(grain) : 'NULL::VARCHAR'
+  const days = DAYS_OF[grain]
+  const buckets = days ? bucketSql(days) : 'NULL::VARCHAR'
   return `WITH found AS (
   SELECT *, ${isBeforeSql(rows)} AS _before, ${buckets} AS _bucket FROM marts.coverage_daily WHERE ${rowsSql(`day < DATE '${today}'`, { ...rows, filters })}
 ), of_workspaces AS (
@@ -75,7 +76,12 @@ export function coverageOf(
     const agent = byAgent && split && !split.isOther ? split : null
     const expected = daysIn({ from: bucket.from, to: bucket.to > lastDay ? lastDay : bucket.to })
     if (expected <= 0) return true
-    const key = keyOf(isBefore, isWhole ? null : bucket.key, agent?.workspaceId ?? null, agent?.value ?? null)
+    const key = keyOf(
+      isBefore,
+      isWhole ? null : bucket.key.slice(0, 10),
+      agent?.workspaceId ?? null,
+      agent?.value ?? null,
+    )
     const row = found.get(key)
     const workspaces = agent ? 1 : extent.workspaces
     return row !== undefined && row.uncovered === 0 && row.days >= expected && row.workspaces === workspaces

@@ -68,7 +68,7 @@ export async function ownMetrics(folder: string): Promise<OwnMetric[]> {
   })
 }
 
-/** Returns a check that DuckDB can compute the metric; it cannot run if DuckDB cannot. */
+/** Returns a check that DuckDB can compute the metric, which it does: a value may be no number. It cannot run if DuckDB cannot. */
 export function checkOf({ name, metric, problem }: OwnMetric): Check {
   const values = metric && [metric.numerator, metric.denominator, metric.n].filter(sql => sql !== null)
   const columns = metric && ['workspace_id', 'agent_id', 'day', ...columnsOf(metric.dimensions)]
@@ -81,7 +81,7 @@ export function checkOf({ name, metric, problem }: OwnMetric): Check {
     key: [],
     sql: metric
       ? `SELECT ${values!.map(sql => `(${sql})::DOUBLE`).join(', ')}, any_value((${columns!.join(', ')})) FROM marts.${metric.mart}
-WHERE (${metric.where}) AND (${metric.behind ?? 'true'}) HAVING false`
+WHERE (${metric.where}) AND (${metric.behind ?? 'true'}) HAVING max(day) < min(day)`
       : '',
     isOwn: true,
     ...(problem !== undefined && { problem }),

@@ -61,10 +61,15 @@ export function relativePeriod(name: string, today: string): Period {
   return { from: moved(end, unit, -Number(count)), to: addDays(end, -1) }
 }
 
+const isOfMonths = ({ from, to }: Period): boolean => from.endsWith('-01') && addDays(to, 1).endsWith('-01')
+
+/** True if sums over both can be compared: they have as many days, or both consist of whole months. */
+export const areAlike = (a: Period, b: Period): boolean => daysIn(a) === daysIn(b) || (isOfMonths(a) && isOfMonths(b))
+
 /** Returns the period of the same length before: the same number of months if it consists of whole ones, else of days. */
 export function periodBefore(period: Period): Period {
-  const [to, next] = [addDays(period.from, -1), addDays(period.to, 1)]
-  if (!period.from.endsWith('-01') || !next.endsWith('-01')) return { from: addDays(period.from, -daysIn(period)), to }
+  const to = addDays(period.from, -1)
+  if (!isOfMonths(period)) return { from: addDays(period.from, -daysIn(period)), to }
   const months = bucketsOf(period, 'month').length
   return { from: moved(period.from, 'month', -months), to }
 }

@@ -15,9 +15,12 @@ const period = z.union([
   z.strictObject({ from: day, to: day }).refine(({ from, to }) => from <= to, 'must not end before it begins'),
 ])
 
+/** A NUL would end the SQL. */
+const text = z.string().regex(/^[^\0]*$/, 'must not contain a NUL')
+
 const filters = z.partialRecord(
   z.enum(Object.keys(DIMENSIONS) as DimensionName[]),
-  z.array(z.string().max(1_000).nullable()).min(1).max(1_000),
+  z.array(text.max(1_000).nullable()).min(1).max(1_000),
 )
 
 export const metricsRequest = z.strictObject({
@@ -39,7 +42,7 @@ export const metricsRequest = z.strictObject({
    */
   ask: z.enum(['values', 'conversations', 'explanation']).default('values'),
   /** Key of a bucket of `grain`. */
-  bucket: z.string().max(20).optional(),
+  bucket: text.max(20).optional(),
   /** Maximum number of conversations. */
   limit: z.int().min(1).max(1_000).default(100),
 })
@@ -70,8 +73,22 @@ export function resolveRequest(request: MetricsRequest, today: string): Resolved
       `The period has ${buckets} buckets, and a request may have ${MAX_BUCKETS}.`,
       'Ask for a shorter period or a coarser grain.',
     )
+  // Beyond, the period before or the end of a month may be no valid day.
+  const isOfDays = ['hour', 'day', 'week', 'month'].includes(request.grain)
+  const isNear = resolved.from >= '1900' && resolved.to < '3000'
+  if (!isNear && (request.compare || request.ask === 'explanation' || isOfDays))
+    throw refused(
+      'Only periods of the years 1900 to 2999 have grains and comparisons.',
+      'Ask for a later or shorter one.',
+    )
   return { ...request, period: resolved }
 }
+
+/** Returns an upper bound of the number of cells in the answer. */
+export const mostCells = (request: MetricsRequest, today: string): number =>
+  request.metrics.length *
+  (request.split ? request.top + 2 : 1) *
+  mostBuckets(resolveRequest(request, today).period, request.grain)
 
 /** Returns the dimensions that a request filters or splits by. */
 export const dimensionsUsed = ({ filters, split }: Pick<ResolvedRequest, 'filters' | 'split'>): DimensionName[] =>

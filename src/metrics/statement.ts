@@ -127,7 +127,7 @@ shown AS (
   ].filter(Boolean)
   const figures = metrics.map(
     ({ numerator, denominator, n }, at) =>
-      `(${numerator})::DOUBLE AS numerator${suffix(at)}, (${denominator ?? 'NULL'})::DOUBLE AS denominator${suffix(at)}, (${n})::DOUBLE AS n${suffix(at)}`,
+      `(${numerator})::DOUBLE AS numerator${suffix(at)}, (${denominator ?? 'NULL'})::DOUBLE AS denominator${suffix(at)}, coalesce((${n})::DOUBLE, 0) AS n${suffix(at)}`,
   )
   return `WITH found AS (
   SELECT *, ${isBeforeSql(rows)} AS _before, ${bucketSql(grain)} AS _bucket, ${workspace} AS _workspace, ${value} AS _value, ${label} AS _label

@@ -1,6 +1,6 @@
 // The declared metrics, answered from the snapshot. All answers of one request are from one state.
 import { z } from 'zod'
-import { ConvohouseError } from '../core/errors.ts'
+import { ConvohouseError, isCode } from '../core/errors.ts'
 import {
   answerMetrics,
   type Behind,
@@ -9,11 +9,13 @@ import {
   explainMetric,
   type MetricAnswered,
   type MetricsContext,
+  NO_DAY,
   rowsBehind,
 } from '../metrics/answer-metrics.ts'
 import type { Metric } from '../metrics/declaration.ts'
 import { columnsOf, DIMENSIONS, type DimensionName } from '../metrics/dimensions.ts'
-import { dimensionsUsed, type MetricsRequest, metricNamed, metricsRequest } from '../metrics/request.ts'
+import { dimensionsUsed, type MetricsRequest, metricNamed, metricsRequest, mostCells } from '../metrics/request.ts'
+import { ABOUT_THE_SQL } from '../warehouse/query/query-error.ts'
 import type { Scope } from './access/tokens.ts'
 import { type ColumnClasses, isPlain } from './column-classes.ts'
 import { AnswerCache } from './readers/answer-cache.ts'
@@ -36,6 +38,9 @@ export interface ListedMetric extends Pick<Metric, (typeof SHOWN)[number]> {
   hasConversations: boolean
   dimensions: { name: DimensionName; title: string }[]
 }
+
+/** Buckets of all series of one request, of which 100,000 take 10 MB and hold up other requests for half a second. */
+const MAX_CELLS = 200_000
 
 const COLUMNS = `SELECT table_name || '.' || column_name AS name FROM duckdb_columns() WHERE schema_name = 'marts'`
 
@@ -66,6 +71,12 @@ export class DeclaredMetrics {
     scopes: ReadonlySet<Scope>,
   ): Promise<{ answers: QueryAnswer[] } & SnapshotState> {
     for (const query of queries) this.expectShown(query, scopes)
+    const cells = queries.reduce((sum, query) => sum + mostCells(query, NO_DAY), 0)
+    if (cells > MAX_CELLS)
+      throw new ConvohouseError('METRIC_INVALID', {
+        what: `The answer may have ${cells} cells, and one may have ${MAX_CELLS}.`,
+        hint: 'Ask for fewer metrics, a coarser grain, a shorter period or a smaller `top`; or in several requests.',
+      })
     return readers.reading(async (rows, state) => {
       const context = await this.contextOf(rows)
       const cached = (query: MetricsRequest) =>
@@ -107,9 +118,20 @@ export class DeclaredMetrics {
 
   private async contextOf(query: DeclaredQuery): Promise<MetricsContext> {
     const columns = new Set((await query<{ name: string }>(COLUMNS)).rows.map(({ name }) => name))
-    return { rows: async <R>(sql: string) => (await query<R>(sql)).rows, columns, metrics: this.metrics }
+    const rows = async <R>(sql: string) =>
+      (await query<R>(sql).catch(cause => Promise.reject(withoutValues(cause)))).rows
+    return { rows, columns, metrics: this.metrics }
   }
 }
+
+/** Returns the error of a metric of the user: DuckDB's message may quote a name or a text, which a token may not see. */
+const withoutValues = (cause: ConvohouseError): ConvohouseError =>
+  isCode(cause, 'SQL_INVALID') && !ABOUT_THE_SQL.test(cause.message)
+    ? new ConvohouseError('METRIC_INVALID', {
+        what: 'The SQL of a metric fails on values of the snapshot.',
+        hint: '`convohouse check` names the metric, and shows DuckDB’s message.',
+      })
+    : cause
 
 async function answerOne(context: MetricsContext, query: MetricsRequest): Promise<QueryAnswer> {
   if (query.ask === 'conversations') return conversationsBehind(context, query)

@@ -57,6 +57,7 @@ it('answers are the published figures, with as-of, SQL and what limits them', as
     ['query', { sql: "COPY conversations TO '/tmp/x.csv'" }, 'SQL_REFUSED'],
     ['query', { sql: "FROM read_csv('/etc/passwd')" }, 'SQL_REFUSED'],
     ['query', { sql: 'SELECT nothing' }, 'SQL_INVALID'],
+    ['query', { sql: "SELECT repeat('x', 300_000) FROM range(4)" }, 'QUERY_MEMORY'],
     ['query_metrics', { metrics: ['revenue'], period }, 'METRIC_UNKNOWN'],
     ['describe_table', { table: 'secrets' }, 'FLAG_INVALID'],
     ['conversation', { workspace: 'w', agent: 'a', id: 'none' }, 'CONVERSATION_UNKNOWN'],

@@ -1,6 +1,8 @@
 // Declared figures over HTTP: values, comparison and coverage, the conversations behind a value, what explains a change.
 import { describe, expect, it } from 'vitest'
 import { METRICS } from '../../src/metrics/all-metrics.ts'
+import { metricOf } from '../../src/metrics/declaration.ts'
+import { DeclaredMetrics } from '../../src/serve/declared-metrics.ts'
 import { rowsIn } from '../publish/published.ts'
 import { bearer, send, served, tokenFor } from './served.ts'
 
@@ -59,6 +61,10 @@ describe('declared figures', () => {
       [{ metrics: ['conversations'], period: EVER, split: 'tag' }, 'METRIC_INVALID'],
       [{ metrics: ['tagged_conversations'], period: OCTOBER, grain: 'hour' }, 'METRIC_INVALID'],
       [{ metrics: ['conversations'], period: 'last-week' }, 'REQUEST_INVALID'],
+      [{ metrics: ['conversations'], period: EVER, compare: true }, 'METRIC_INVALID'],
+      [{ metrics: ['conversations'], period: OCTOBER, filters: { channel: ['a\0b'] } }, 'REQUEST_INVALID'],
+      [{ metrics: ['conversations'], period: OCTOBER, ask: 'conversations', bucket: '2026-10-05' }, 'METRIC_INVALID'],
+      [{ metrics: ['lead_value'], period: OCTOBER, ask: 'explanation', split: 'currency' }, 'METRIC_INVALID'],
     ] as const) {
       const { json: refusal } = await ask(query)
       expect([query, refusal.error?.code]).toEqual([query, code])
@@ -96,5 +102,26 @@ describe('declared figures', () => {
     expect((await ask({ ...query, limit: 1000 })).json.answers[0].truncated).toBe(false)
     const { json } = await ask({ metrics: ['conversations'], period: EVER, split: 'tag' })
     expect(json.error.hint).toContain('channel')
+  })
+
+  it('are refused before an answer could fill the memory', async () => {
+    const period = { from: '2024-01-01', to: '2026-12-31' }
+    const query = { metrics: Array(20).fill('tagged_conversations'), period, grain: 'day', split: 'tag' }
+    expect((await ask(...Array(50).fill(query))).json.error.code).toBe('METRIC_INVALID')
+  })
+
+  it('of users quote no value of the data in an error', async () => {
+    const own = metricOf({
+      ...{ name: 'own', title: '', subject: '', definition: '', misleads: '', unit: 'count', dimensions: [] },
+      ...{ mart: 'fct_conversations', numerator: 'sum(assignee_id::DOUBLE)', where: 'assignee_id IS NOT NULL' },
+    })
+    const { running } = await at.start({ metrics: new DeclaredMetrics([own], at.classes), tokens: at.tokens })
+    const headers = bearer(await tokenFor(at.tokens, 'metrics'))
+    const body = { queries: [{ metrics: ['own'], period: EVER }] }
+    const { json } = await send(running, '/v1/metrics/query', { method: 'POST', headers, body })
+    expect(json.error).toMatchObject({
+      code: 'METRIC_INVALID',
+      what: 'The SQL of a metric fails on values of the snapshot.',
+    })
   })
 })

@@ -114,7 +114,17 @@ describe('this machine without a token', () => {
     const ask = async (headers: Record<string, string> = {}) =>
       (await send(running, '/v1/query', { ...SQL, headers })).status
     expect(await ask()).toBe(200)
-    for (const name of ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Real-IP', 'Via'])
+    for (const name of [
+      'Forwarded',
+      'X-Forwarded',
+      'X-Client-IP',
+      'CF-Connecting-IP',
+      'X-Forwarded-For',
+      'X-Forwarded-Proto',
+      'X-Forwarded-Host',
+      'X-Real-IP',
+      'Via',
+    ])
       expect([name, await ask({ [name]: '127.0.0.1' })]).toEqual([name, 401])
     await tokens.create({ name: 'expired', sha256: '0'.repeat(64), scopes: [], expiresMs: 1 })
     expect(await ask()).toBe(401)

@@ -8,7 +8,7 @@ import type { SnapshotTarget } from '../../src/config/targets/snapshot.ts'
 import { type AccessTokens, openAccessTokens } from '../../src/landing/access-tokens.ts'
 import { METRICS } from '../../src/metrics/all-metrics.ts'
 import { createToken, type Scope } from '../../src/serve/access/tokens.ts'
-import { columnClasses, plainColumns } from '../../src/serve/column-classes.ts'
+import { type ColumnClasses, columnClasses, plainColumns } from '../../src/serve/column-classes.ts'
 import { DeclaredMetrics } from '../../src/serve/declared-metrics.ts'
 import { Pages } from '../../src/serve/pages.ts'
 import { openSnapshotReaders, type SnapshotReaders } from '../../src/serve/readers/snapshot-readers.ts'
@@ -21,6 +21,7 @@ import { type CorpusWarehouse, corpusWarehouse } from '../warehouse/corpus/templ
 export interface Served {
   app: CorpusWarehouse
   readers: SnapshotReaders
+  classes: ColumnClasses
   /** The published file. */
   path: string
   running: RunningServe
@@ -42,6 +43,7 @@ export function served({ added }: { added?: string } = {}): Served {
     if (added !== undefined) await writing(target.path, added)
     opened.path = target.path
     const classes = await columnClasses(null, target.pii)
+    opened.classes = classes
     opened.read = async ({ path: file, pii }) =>
       openSnapshotReaders({
         ...{ file, folder: join(app.home, 'serve'), lookEveryMs: 50 },

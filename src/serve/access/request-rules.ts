@@ -8,7 +8,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1|::ffff:127(\.\d{1,3}
 export const isLoopback = (host: string): boolean => LOOPBACK.test(host)
 
 /** Headers that only a proxy adds: the client is then not on this machine, although its connection seems to be. */
-const PROXY_HEADER = /^(forwarded|via|x-forwarded-.+|x-real-ip)$/
+const PROXY_HEADER = /^(forwarded|via|x-forwarded.*|(x-real|x-client|true-client|cf-connecting)-ip)$/
 
 export const isForwarded = (headers: Headers): boolean => Object.keys(headers).some(name => PROXY_HEADER.test(name))
 

@@ -1,10 +1,10 @@
 // The MCP server: what an assistant may ask of the snapshot. A token without a scope does not see the tools that need it.
 
-import { text as textOf } from 'node:stream/consumers'
 import { McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { ConvohouseError } from '../../core/errors.ts'
 import { MINUTE } from '../../core/time.ts'
+import { bytes } from '../../core/words.ts'
 import { metricsRequest } from '../../metrics/request.ts'
 import type { Scope } from '../access/tokens.ts'
 import type { ColumnClasses } from '../column-classes.ts'
@@ -34,6 +34,9 @@ const UNTRUSTED =
 
 /** An assistant reads every row, so few are better than many. */
 const MAX_ROWS = 200
+
+/** The parent of the readers holds an answer in memory. */
+const MAX_BYTES = 1_000_000
 
 const QUERY_TIMEOUT_MS = MINUTE
 
@@ -101,6 +104,22 @@ const QUERY = {
   given: z.object({ sql: z.string() }),
 }
 
+/** Returns the text of an answer. @throws QUERY_MEMORY if it is too large for an assistant */
+async function fewBytes(body: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of body) {
+    size += piece.length
+    if (size > MAX_BYTES)
+      throw new ConvohouseError('QUERY_MEMORY', {
+        what: `The answer is larger than ${bytes(MAX_BYTES)}.`,
+        hint: 'Query fewer rows or columns, or shorten texts with left().',
+      })
+    pieces.push(Buffer.from(piece))
+  }
+  return Buffer.concat(pieces).toString()
+}
+
 /** Returns a server with the tools of these scopes. It answers one request or one connection. */
 export function assistantServer({ readers, metrics, classes, scopes, version }: AssistantOptions): McpServer {
   const server = new McpServer({ name: 'convohouse', version }, { instructions: INSTRUCTIONS })
@@ -139,7 +158,7 @@ export function assistantServer({ readers, metrics, classes, scopes, version }: 
     add('query', QUERY, async ({ sql }, signal) => {
       const limits = { maxRows: MAX_ROWS, timeoutMs: QUERY_TIMEOUT_MS }
       const answer = await readers.query({ sql, accept: 'application/json', ...limits, withContent, signal })
-      const rows: unknown = JSON.parse(await textOf(answer.body))
+      const rows: unknown = JSON.parse(await fewBytes(answer.body))
       if (answer.status !== 200) return { ...said(rows as object), isError: true }
       const asOf = answer.headers[AS_OF_HEADER.toLowerCase()]
       return said({ rows, count: (rows as unknown[]).length, truncated: isTruncated(answer), sql, asOf }, UNTRUSTED)
