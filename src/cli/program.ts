@@ -46,7 +46,7 @@ const COMMANDS: readonly [name: string, about: string, load: () => Promise<Comma
     () => import('./doctor/doctor.ts'),
   ],
   ['check', 'run the checks of the tables, and your own; works while a sync runs', () => import('./check.ts')],
-  ['query', 'run one SELECT; works while a sync runs', () => import('./query.ts')],
+  ['query', 'run one SELECT; works while a sync runs', () => import('./query/query.ts')],
   [
     'publish',
     'publish what changed in the warehouse to the configured targets, for dashboards and notebooks',

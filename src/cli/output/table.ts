@@ -45,7 +45,8 @@ export async function* table(result: QueryResult, options: TableOptions = {}): A
   }
 }
 
-function rowReader(columns: Column[]): (batch: Batch) => Cell[][] {
+/** Returns a function that reads the rows of a batch as texts on one line each. */
+export function rowReader(columns: Column[]): (batch: Batch) => Cell[][] {
   const writers = columns.map(({ shape }) => textWriter(shape))
   return ({ rows, columns }) =>
     Array.from({ length: rows }, (_, row) =>

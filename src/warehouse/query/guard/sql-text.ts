@@ -38,6 +38,33 @@ export function firstWord(sql: string): string | undefined {
   return undefined
 }
 
+/** Matches the beginning of a text in quotes that is not closed: a closed one is a token of its own. */
+const OPEN_QUOTE = /^(['"]|\$[A-Za-z_]*\$)/
+
+/** Returns the statements that a semicolon ends, and the text after the last of them. */
+export function splitStatements(sql: string): { statements: string[]; rest: string } {
+  const statements: string[] = []
+  let from = 0
+  for (const { kind, text, end } of tokens(sql)) {
+    const isOpen = text.length === 1 && OPEN_QUOTE.test(sql.slice(end - 1))
+    if (kind === 'other' && isOpen) break
+    if (text !== ';') continue
+    statements.push(sql.slice(from, end))
+    from = end
+  }
+  return { statements: statements.filter(one => trimStatement(one) !== ''), rest: sql.slice(from) }
+}
+
+/** Returns the statement on one line; null if one of its texts contains a line break. */
+export function onOneLine(sql: string): string | null {
+  let line = ''
+  for (const { kind, text } of tokens(sql.trim())) {
+    const isComment = kind === 'space' && text.startsWith('--')
+    line += isComment ? `/*${text.slice(2)} */` : kind === 'space' ? text.replace(/\s*[\r\n]\s*/g, ' ') : text
+  }
+  return /[\r\n]/.test(line) ? null : line
+}
+
 const OUTLINE_CHARS = 300
 
 /** Returns the SQL for logs: its beginning without literals, which may contain personal data. */

@@ -7,18 +7,17 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
-import { ConvohouseError, isCode } from '../core/errors.ts'
-import { DAY, SECOND } from '../core/time.ts'
-import { bytes, counted } from '../core/words.ts'
+import { DAY, SECOND } from '../../core/time.ts'
+import { bytes, counted } from '../../core/words.ts'
 import {
   type ClientQuery,
   queryWarehouse,
   queryWarehouseToParquet,
   type WarehouseAccess,
-} from '../warehouse/query/warehouse-client.ts'
-import { storageOf } from './flags/configuration.ts'
-import { addConfigFlag } from './flags/sync-flags.ts'
-import { duration, filled, invalidFlag, newPath, oneOf, whole } from './flags/values.ts'
+} from '../../warehouse/query/warehouse-client.ts'
+import { storageOf } from '../flags/configuration.ts'
+import { addConfigFlag } from '../flags/sync-flags.ts'
+import { duration, filled, invalidFlag, newPath, oneOf, whole } from '../flags/values.ts'
 import {
   chooseFormat,
   FORMATS,
@@ -28,10 +27,11 @@ import {
   resolveOutput,
   writeResult,
   writeToFile,
-} from './output/write.ts'
-import { log } from './terminal/print.ts'
-import { stopOnSignals } from './terminal/signals.ts'
-import { isTerminal } from './terminal/style.ts'
+} from '../output/write.ts'
+import { log } from '../terminal/print.ts'
+import { stopOnSignals } from '../terminal/signals.ts'
+import { isTerminal } from '../terminal/style.ts'
+import { withHint } from './sql-hints.ts'
 
 /** Node's timers fire at once if their delay exceeds 2^31 ms (24.8 days). */
 const LONGEST_TIMEOUT_MS = 24 * DAY
@@ -40,7 +40,7 @@ export const define = (command: Command): Command =>
   addConfigFlag(command)
     .argument(
       '[sql]',
-      'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES); without it, or with -, SQL is read from standard input',
+      'one SELECT (or WITH, FROM, DESCRIBE, SHOW TABLES); without it, a shell on a terminal, else SQL from standard input, as with -',
     )
     .option('-f, --file <file>', 'read the SQL from a file', filled('--file'))
     .option(
@@ -59,10 +59,12 @@ export const define = (command: Command): Command =>
         .default(60 * SECOND, '60s'),
     )
     .option('--max-rows <n>', 'return at most this many rows', whole('--max-rows', 1))
+    .option('--no-history', 'in the shell, neither read nor keep the history')
     .addHelpText(
       'after',
       `
 Examples:
+  $ convohouse query                                    a shell: history, completion with Tab, .help lists its commands
   $ convohouse query "SHOW TABLES"                      tables and views; SHOW TABLES FROM marts lists the marts
   $ convohouse query "FROM marts.conversations_daily"
   $ convohouse query "SELECT channel, count(*) AS n FROM conversations GROUP BY ALL ORDER BY n DESC"
@@ -72,7 +74,8 @@ Examples:
   $ convohouse query "FROM marts.tags_daily" --excel -o tags.csv
   $ echo "SELECT 42 AS answer" | convohouse query --format json
 
-Stored times have the type TIMESTAMPTZ: they are UTC and end in Z.`,
+Stored times have the type TIMESTAMPTZ: they are UTC and end in Z. The shell keeps its history in the file query-history of the data folder,
+which only you can read. Answers that are taller than the terminal are shown with PAGER, else less; an empty PAGER switches that off.`,
     )
     .action(async (sql: string | undefined, flags: QueryFlags) => {
       await runQueryCommand(sql, flags)
@@ -87,11 +90,19 @@ export interface QueryFlags {
   /** ms */
   timeout: number
   maxRows?: number
+  history: boolean
 }
+
+/** True if the command is started on a terminal without SQL, so that its user writes statements. */
+const isInteractive = (argument: string | undefined, { file, output, excel }: QueryFlags): boolean =>
+  [argument, file, output, excel].every(one => one === undefined) &&
+  isTerminal(process.stdin) &&
+  isTerminal(process.stdout)
 
 /** @throws FLAG_INVALID, WAREHOUSE_MISSING, WAREHOUSE_LOCKED, TOO_MANY_QUERIES, SQL_REFUSED, SQL_INVALID, QUERY_TIMEOUT, INTERRUPTED */
 async function runQueryCommand(argument: string | undefined, flags: QueryFlags): Promise<void> {
   const format = formatOf(flags)
+  if (isInteractive(argument, flags)) return startShell(format as RowFormat, flags)
   const sql = await readSql(argument, flags.file)
   const stop = stopOnSignals()
   const query: ClientQuery = { sql, timeoutMs: flags.timeout, signal: stop.stopping }
@@ -103,6 +114,17 @@ async function runQueryCommand(argument: string | undefined, flags: QueryFlags):
   } finally {
     stop.release()
   }
+}
+
+/** Starts the shell. On a terminal, the format is never Parquet. */
+async function startShell(
+  mode: RowFormat,
+  { config, timeout: timeoutMs, maxRows, history }: QueryFlags,
+): Promise<void> {
+  const { runShell } = await import('./shell.ts')
+  const access = storageOf(config)
+  const historyFile = history ? join(access.home, 'query-history') : null
+  await runShell({ access, mode, historyFile, limits: { timeoutMs, ...(maxRows !== undefined && { maxRows }) } })
 }
 
 /** Returns the requested format, else that of the file's extension, else the default for standard output. */
@@ -184,32 +206,4 @@ async function writeParquet(
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}
-
-// Hints by error message: DuckDB has no codes for these errors. The texts are those of DuckDB 1.5.
-const HINTS: readonly [RegExp, string][] = [
-  [
-    /^Catalog Error: Table with name/,
-    '`convohouse query "SHOW TABLES"` lists the tables, "SHOW TABLES FROM marts" the marts; `convohouse dictionary` describes all.',
-  ],
-  [
-    /^Binder Error: (Referenced column|Table .* does not have a column|Column .* does not exist on)/,
-    '`convohouse dictionary NAME` lists the columns of a table, view, mart or model.',
-  ],
-  [
-    /^Conversion Error: Type U?INT128 with value/,
-    'Integers of results have at most 64 bits: cast the column with ::DECIMAL(38,0), ::DOUBLE or ::VARCHAR.',
-  ],
-  [
-    /^Catalog Error: Scalar Function with name/,
-    'The SQL can use DuckDB functions: https://duckdb.org/docs/stable/sql/functions/overview',
-  ],
-]
-
-/** Removes the class from DuckDB's errors about the SQL, and adds a hint to those about unknown tables, columns and functions. */
-function withHint(error: unknown): unknown {
-  if (!isCode(error, 'SQL_INVALID')) return error
-  const hint = error.hint ?? HINTS.find(([pattern]) => pattern.test(error.message))?.[1]
-  const what = error.message.replace(/^(Catalog|Binder|Parser) Error: /, '').trimEnd()
-  return new ConvohouseError(error.code, { what, ...(hint !== undefined && { hint }), cause: error })
 }
