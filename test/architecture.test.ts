@@ -184,7 +184,7 @@ describe('the client of the whole API', () => {
 
 describe('the configuration', () => {
   /** Environment variables that describe a terminal's capabilities by convention; they are not settings of convohouse. */
-  const TERMINAL = 'NO_COLOR|FORCE_COLOR|TERM|COLUMNS|CI|DEBUG'
+  const TERMINAL = 'NO_COLOR|FORCE_COLOR|TERM|COLUMNS|CI|DEBUG|PAGER'
 
   // The process of a target passes its password to libpq in a variable that it writes and never reads.
   it('is the only reader of the environment, except for variables about the terminal in the command line', () => {

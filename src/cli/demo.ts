@@ -1,6 +1,6 @@
 // `convohouse demo`: shows the main features without an account. A sandbox in this process serves the API; everything else is real.
 
-import { mkdtemp, readdir } from 'node:fs/promises'
+import { mkdtemp, readdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -9,17 +9,19 @@ import type { SyncReport } from '../../workflows/steps.ts'
 import { spoolOf } from '../app/spool.ts'
 import { type App, openApp } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
-import { type Config, readConfig } from '../config.ts'
+import { CONFIG_FILE, type Config, readConfig } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import { DAY, SECOND } from '../core/time.ts'
 import { count, counted } from '../core/words.ts'
 import { makeFolder } from '../files/durable.ts'
+import { publish } from '../publish/publish.ts'
 import { openIntake } from '../receiver/intake.ts'
 import { type EmbeddedOptions, PLAIN_SYNC, planOnly, syncOnce } from '../run/embedded.ts'
 import { SANDBOX_DEFAULTS } from '../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
 import { DEFAULT_WEBHOOK_SECRET } from '../sandbox/webhooks.ts'
 import { queryWarehouse } from '../warehouse/query/warehouse-client.ts'
+import { serveDashboard } from './demo-dashboard.ts'
 import { invalidFlag, newPath } from './flags/values.ts'
 import { writeResult } from './output/write.ts'
 import { planLines } from './plan.ts'
@@ -28,7 +30,7 @@ import { plannedBy } from './sync/progress.ts'
 import { gridOnStdout } from './terminal/columns.ts'
 import { print } from './terminal/print.ts'
 import { type Stop, stopOnSignals } from './terminal/signals.ts'
-import { styleOf } from './terminal/style.ts'
+import { isTerminal, styleOf } from './terminal/style.ts'
 
 export const define = (command: Command): Command =>
   command
@@ -42,7 +44,9 @@ export const define = (command: Command): Command =>
       `
 Examples:
   $ convohouse demo
-  $ convohouse demo --home ./demo-data`,
+  $ convohouse demo --home ./demo-data
+
+On a terminal it then serves the dashboard, at http://127.0.0.1:8790/ or a free port, until Ctrl-C.`,
     )
     .action(async (flags: { home?: string }) => {
       await runDemo(flags)
@@ -53,7 +57,7 @@ const CONVERSATIONS = 2_000
 const ARRIVALS_PER_DAY = 80
 const LATER_DAYS = 2
 /** Days of which the webhook events, which have the transcripts, are received. */
-const EVENT_DAYS = 3
+const EVENT_DAYS = 14
 const QUERY_TIMEOUT_MS = 30 * SECOND
 
 interface Demo {
@@ -80,15 +84,17 @@ async function folderFor(home: string | undefined): Promise<string> {
 }
 
 /** Returns the configuration. With so little data, a second thread of DuckDB costs more than it saves. */
-function configFor({ url }: Sandbox, home: string): Config {
-  const env = {
-    CONVOHOUSE_API_URL: url,
-    CONVOHOUSE_API_TOKEN: SANDBOX_DEFAULTS.token,
-    CONVOHOUSE_WORKSPACE: SANDBOX_DEFAULTS.workspaceId,
-    CONVOHOUSE_HOME: home,
-  }
-  return { ...readConfig({ env }), threads: 1 }
-}
+const configFor = ({ url }: Sandbox, home: string): Config => ({
+  ...readConfig({
+    env: {
+      CONVOHOUSE_API_URL: url,
+      CONVOHOUSE_API_TOKEN: SANDBOX_DEFAULTS.token,
+      CONVOHOUSE_WORKSPACE: SANDBOX_DEFAULTS.workspaceId,
+      CONVOHOUSE_HOME: home,
+    },
+  }),
+  threads: 1,
+})
 
 const optionsFor = ({ config, stop, clock }: Demo, app: App): EmbeddedOptions => ({
   config,
@@ -167,7 +173,8 @@ const ending = (home: string): string[] => [
   `The warehouse is kept in ${home}. To query it:`,
   `  CONVOHOUSE_HOME=${home} convohouse query "${NEXT_QUESTION}"`,
   `  CONVOHOUSE_HOME=${home} convohouse status`,
-  `  CONVOHOUSE_HOME=${home} convohouse serve`,
+  'To see the dashboard:',
+  `  convohouse serve --config ${join(home, CONFIG_FILE)}`,
   'To use your own account: `convohouse init` writes a commented convohouse.yaml, then `convohouse plan` shows what a sync would read and cost.',
 ]
 
@@ -195,10 +202,39 @@ function secondSyncText({ arrived, again, heldBefore }: { arrived: number; again
   return `${exported} Of ${stored}, ${count(again)} were exported again: those that events report as changed, and a random sample, to measure how stale the others are.`
 }
 
+/** The data are generated, so the dashboard may show names and transcripts. */
+const configText = ({ id, apiUrl }: Config['workspaces'][number]): string => `# Written by \`convohouse demo\`.
+home: .
+serve:
+  pii: { identity: keep, staff: keep, device: keep, content: keep, label: keep }
+workspaces:
+  - { id: ${id}, apiUrl: ${apiUrl}, token: { env: CONVOHOUSE_API_TOKEN } }
+`
+
+/** Publishes the snapshot that the dashboard reads, so that its first page has figures. */
+async function publishSnapshot({ config, stop }: Demo, { warehouse }: App): Promise<void> {
+  const { home, threads, extensions, models } = config
+  const { serve } = readConfig({ path: join(home, CONFIG_FILE), env: {} })
+  const settings = { ...config.publish, threads, extensions, models }
+  await publish({ warehouse, home, target: serve.target, settings, signal: stop.stopping })
+}
+
 /** @throws FLAG_INVALID, INTERRUPTED */
 async function runDemo({ home }: { home?: string }): Promise<void> {
   const stop = stopOnSignals()
-  const folder = await folderFor(home)
+  try {
+    const folder = await folderFor(home)
+    await tour(folder, stop)
+    if (!isTerminal(process.stdout)) return
+    print('')
+    await serveDashboard(folder, stop)
+  } finally {
+    stop.release()
+  }
+}
+
+/** Plays the demo, with the sandbox that it needs. */
+async function tour(folder: string, stop: Stop): Promise<void> {
   const sandbox = await startSandbox({
     port: 0,
     agents: AGENTS,
@@ -211,12 +247,14 @@ async function runDemo({ home }: { home?: string }): Promise<void> {
     print(
       `A sandbox on ${sandbox.url} serves the API: ${AGENTS} agents, ${count(CONVERSATIONS)} conversations. No account is needed, and nothing leaves this machine.`,
     )
-    await play({ config: configFor(sandbox, folder), stop, clock: clockOf(sandbox) }, sandbox)
+    const demo = { config: configFor(sandbox, folder), stop, clock: clockOf(sandbox) }
+    await play(demo, sandbox)
+    await writeFile(join(folder, CONFIG_FILE), configText(demo.config.workspaces[0]!))
+    if (isTerminal(process.stdout)) await withApp(demo, ({ app }) => publishSnapshot(demo, app))
     heading('Next steps')
     print(...ending(folder))
   } finally {
     await sandbox.close()
-    stop.release()
   }
 }
 

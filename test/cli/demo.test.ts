@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, symlink } from 'node:fs/promises'
+import { mkdir, readdir, readFile, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
@@ -7,6 +7,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { DEMO_QUERIES } from '../../src/cli/demo.ts'
 import { temporaryFolder } from './cli-process.ts'
 import { countConversations, inProcess, rowsOf } from './in-process.ts'
+import { CTRL_C, onTerminal } from './on-terminal.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
@@ -41,7 +42,9 @@ it('the demo of the installed package shows the main use without an account, and
   const [, exported = '0'] = /Exported: (\d+) new conversations/.exec(stdout) ?? []
   expect(Number(exported)).toBeGreaterThan(50)
   expect(Number(exported)).toBeLessThan(300)
-  expect(stdout).toContain(`CONVOHOUSE_HOME=${home}`)
+  expect(stdout).toContain(`npx convohouse serve --config ${join(home, 'convohouse.yaml')}`)
+  for (const name of ['query', 'status']) expect(stdout).toContain(`CONVOHOUSE_HOME=${home} npx convohouse ${name}`)
+  expect(stdout).not.toContain('The dashboard is at')
   expect(stdout).toContain('then `npx convohouse plan` shows')
   const env = { CONVOHOUSE_HOME: home }
   expect(await countConversations(env)).toBeGreaterThan(1_800)
@@ -54,4 +57,35 @@ it('the demo of the installed package shows the main use without an account, and
   expect(answers!.shown).toBe(answers!.customers)
   expect(answers!.shown).toBeLessThan(Number(answers!.found))
   expect((await inProcess(['demo', '--home', home])).stderr).toContain('is not empty')
+})
+
+it('the demo on a terminal ends with the address of the dashboard, which has figures, and Ctrl-C ends all of it', async () => {
+  const home = join(await temporaryFolder(), 'demo')
+  const demo = onTerminal(`demo --home ${home}`, {})
+  const shown = await demo.type('', '(Ctrl-C ends it).', 120_000)
+  const [, url] = /The dashboard is at (http:\/\/127\.0\.0\.1:\d+)\/ /.exec(shown)!
+  expect((await fetch(`${url}/health`)).status).toBe(200)
+  const sql = `SELECT count(*) AS conversations, count(*) FILTER (has_transcript) AS transcripts, (SELECT count(*) FROM conversation_turns WHERE text <> '')::INT AS turns,
+      count(*) FILTER (contact_name LIKE '% %') AS named, count(DISTINCT agent_id) AS agents
+    FROM marts.fct_conversations WHERE is_counted`
+  const body = JSON.stringify({ sql })
+  const answer = await fetch(`${url}/v1/query`, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json' },
+  })
+  const [row] = ((await answer.json()) as { rows: Record<string, number>[] }).rows
+  expect(row).toMatchObject({ agents: 3 })
+  expect(row!.conversations).toBeGreaterThan(1_800)
+  for (const key of ['transcripts', 'turns', 'named']) expect(row![key], key).toBeGreaterThan(300)
+  const isOurs = async (pid: string) => (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')).includes(home)
+  const ours = async () => {
+    const pids = (await readdir('/proc')).filter(name => /^\d+$/.test(name))
+    return (await Promise.all(pids.map(isOurs))).filter(Boolean).length
+  }
+  expect(await ours()).toBeGreaterThan(0)
+  await demo.type(CTRL_C, '')
+  expect((await demo.ended).code).toBe(0)
+  expect(await ours()).toBe(0)
+  await expect(fetch(`${url}/health`)).rejects.toThrow()
 })

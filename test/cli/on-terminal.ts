@@ -13,7 +13,7 @@ const WITHIN_MS = 30_000
 
 interface OnTerminal {
   /** Types the keys, and resolves with everything shown since then once it contains the text; rejects if the command ends without it. */
-  type(keys: string, until: string | RegExp): Promise<string>
+  type(keys: string, until: string | RegExp, withinMs?: number): Promise<string>
   ended: Promise<{ code: number | null; shown: string }>
 }
 
@@ -35,12 +35,12 @@ export function onTerminal(args: string, env: Record<string, string>): OnTermina
   )
   return {
     ended,
-    type(keys, until) {
+    type(keys, until, withinMs = WITHIN_MS) {
       const from = shown.length
       terminal.stdin.write(keys)
       return new Promise((resolve, reject) => {
         const fail = (why: string) => reject(new Error(`${why} ${until}:\n${shown.slice(from)}`))
-        const late = setTimeout(() => fail('Nothing shown for'), WITHIN_MS)
+        const late = setTimeout(() => fail('Nothing shown for'), withinMs)
         const look = () => {
           const since = shown.slice(from)
           if (typeof until === 'string' ? !since.includes(until) : !until.test(since)) return

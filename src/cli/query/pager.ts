@@ -21,8 +21,9 @@ const LINES_AROUND = 4
 const PAGED_WIDTH = 40
 
 /** Returns PAGER, else `less -S` if it is installed; null if PAGER is empty or `cat`. */
-function pagerCommand({ PAGER } = process.env): string | null {
-  if (PAGER !== undefined) return /^\s*(cat)?\s*$/.test(PAGER) ? null : PAGER
+function pagerCommand(): string | null {
+  const named = process.env.PAGER
+  if (named !== undefined) return /^\s*(cat)?\s*$/.test(named) ? null : named
   return searchPath().some(folder => existsSync(join(folder, 'less'))) ? 'less -S' : null
 }
 

@@ -22,6 +22,8 @@ interface SupervisorOptions {
   /** The command's entry file, then its arguments. */
   entry: string
   args: readonly string[]
+  /** The child's environment and working folder; by default those of this process. */
+  place?: { env: NodeJS.ProcessEnv; cwd: string }
   /** True if the child inherits the terminal; otherwise its output goes to `remark`. */
   sharesTerminal?: boolean
   /** True if the child may finish on its own; otherwise it is restarted after any exit. */
@@ -74,7 +76,7 @@ const howText = ({ code, signal }: Exit): string =>
 
 export function supervise(options: SupervisorOptions): Supervisor {
   const { entry, args, sharesTerminal = false, endsByItself = false, isRestartedOnceReady = false, remark } = options
-  const { subject = 'The process that holds the warehouse' } = options
+  const { subject = 'The process that holds the warehouse', place = {} } = options
   const held = newDeferred<boolean>()
   const working = newDeferred<Working>()
   const ended = newDeferred<number>()
@@ -106,7 +108,7 @@ export function supervise(options: SupervisorOptions): Supervisor {
     const queries = new Map<number, string>()
     let [holds, silentS] = [false, 0]
     const stdio = sharesTerminal ? ('inherit' as const) : ('pipe' as const)
-    const started = fork(entry, args, { stdio: [sharesTerminal ? 'inherit' : 'ignore', stdio, stdio, 'ipc'] })
+    const started = fork(entry, args, { ...place, stdio: [sharesTerminal ? 'inherit' : 'ignore', stdio, stdio, 'ipc'] })
     child = started
     for (const stream of [started.stdout, started.stderr])
       if (stream) createInterface({ input: stream }).on('line', line => remark(line))
