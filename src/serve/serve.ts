@@ -17,6 +17,7 @@ import { healthRoute } from './http/health-route.ts'
 import { metricsRoutes } from './http/metrics-routes.ts'
 import { pagesRoute } from './http/pages-route.ts'
 import { queryRoute } from './http/query-route.ts'
+import { quotaRoute } from './http/quota-route.ts'
 import { sessionRoute, sessionRoutes } from './http/session-routes.ts'
 import { tablesRoute } from './http/tables-route.ts'
 import { webRoutes } from './http/web-routes.ts'
@@ -99,6 +100,7 @@ export async function startServe(options: ServeOptions): Promise<RunningServe> {
       pagesRoute(pages),
       sessionRoute(readers),
       agentChangesRoute(readers),
+      quotaRoute(readers),
       conversationsRoutes(readers, metrics),
       healthRoute(readers, pipeline, now),
       mcpRoute({ readers, metrics, classes, version: options.version }),

@@ -17,7 +17,15 @@ const CHANGES = `INSERT INTO marts.fct_agent_changes BY NAME
   FROM (VALUES ('a', '2026-10-01T10:00:00Z', 'nodes'), ('a', '2026-10-01T09:00:00Z', 'model'), ('b', '2026-10-05T23:30:00Z', 'tools'),
     ('b', '2026-11-05T08:00:00Z', 'tools')) t(agent, time, field)`
 
-const at = served({ added: CHANGES })
+/** A period after another, with history read on its second day; another workspace's sessions do not count. */
+const QUOTA = `INSERT INTO marts.quota_daily BY NAME
+  SELECT 'w' AS workspace_id, period AS period_key, day::DATE AS day, used AS used_sessions, 1000 AS included_sessions, over AS overage_sessions, over AS overage_packs
+  FROM (VALUES ('old', '2026-10-03', 900, 0), ('new', '2026-10-03', 10, 0), ('new', '2026-10-06', 700, 0), ('new', '2026-10-08', 1040, 1)) t(period, day, used, over);
+  INSERT INTO marts.sessions_daily BY NAME SELECT workspace_id, 'a' AS agent_id, day::DATE AS day, kind, sessions AS billed_sessions
+  FROM (VALUES ('w', '2026-10-03', 'tail', 5), ('w', '2026-10-05', 'tail', 300), ('w', '2026-10-06', 'full', 200), ('w', '2026-10-06', 'head', 90), ('w2', '2026-10-06', 'tail', 7))
+  t(workspace_id, day, kind, sessions)`
+
+const at = served({ added: `${CHANGES}; ${QUOTA}` })
 const folder = await folderOfFile()
 
 const EVER = { from: '2020-01-01', to: '2030-12-31' }
@@ -167,6 +175,25 @@ it('changes of agents are listed by day with their fields, without values or act
   expect(await ofAgents('agent=b&workspace=w')).toMatchObject([second, { day: '2026-11-05' }])
   expect(await ofAgents('workspace=other')).toEqual([])
   expect((await listed('from=yesterday&to=2026-10-31')).status).toBe(400)
+})
+
+it('the quota is that of the running period, by day, with the history that was read between the reports', async () => {
+  const { json } = await send(at.running, '/v1/quota', { headers: bearer(await tokenFor(at.tokens, 'metrics')) })
+  expect(json.workspaces.find(({ workspace }: { workspace: string }) => workspace === 'w')).toEqual({
+    ...{
+      workspace: 'w',
+      period: 'new',
+      includedSessions: 1000,
+      overageSessions: 1,
+      overagePacks: 1,
+      ends: '2026-11-03',
+    },
+    days: [
+      { day: '2026-10-03', usedSessions: 10, historySessions: 5 },
+      { day: '2026-10-06', usedSessions: 700, historySessions: 500 },
+      { day: '2026-10-08', usedSessions: 1040, historySessions: 0 },
+    ],
+  })
 })
 
 it('a token learns its scopes and the time zones of the workspaces', async () => {

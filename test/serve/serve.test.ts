@@ -26,6 +26,7 @@ const ROUTES: [path: string, request: Parameters<typeof send>[2], scopes: readon
   ['/v1/conversations?words=hello', {}, ['content'], 200],
   [ONE, {}, ['metrics', 'content'], 404],
   ['/v1/health', {}, ['health'], 200],
+  ['/v1/quota', {}, ['metrics'], 200],
 ]
 
 describe('a token', () => {
@@ -358,6 +359,7 @@ describe('an answer', () => {
         '/v1/metrics/query',
         '/v1/pages',
         '/v1/query',
+        '/v1/quota',
         '/v1/session',
         '/v1/tables',
       ],

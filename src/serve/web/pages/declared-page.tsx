@@ -8,6 +8,7 @@ import { SqlTile } from '../parts/sql-tile.tsx'
 import { Failed } from '../parts/states.tsx'
 import { TableTile } from '../parts/table-tile.tsx'
 import { BeforeAfter } from './before-after.tsx'
+import { Quota } from './quota.tsx'
 
 interface ShownProps {
   spec: ShowTile
@@ -18,6 +19,7 @@ interface ShownProps {
 /** Tiles that only code can draw. */
 const SHOWN: Partial<Record<ShowTile['show'], (props: ShownProps) => preact.JSX.Element>> = {
   'before-after': BeforeAfter,
+  quota: Quota,
 }
 
 type Metrics = ReadonlyMap<string, ListedMetric>
