@@ -59,7 +59,7 @@ function FigureValue({ cell, metric, href }: { cell: Cell; metric: ListedMetric;
     </>
   )
   return href && cell.n > 0 ? (
-    <a href={href} aria-label={`${text}: show the conversations`}>
+    <a href={href} title="Show the conversations">
       {shown}
     </a>
   ) : (
