@@ -15,6 +15,7 @@ import { createApp, type Routes } from './http/app.ts'
 import { conversationsRoutes } from './http/conversations-routes.ts'
 import { healthRoute } from './http/health-route.ts'
 import { metricsRoutes } from './http/metrics-routes.ts'
+import { organizationsRoute } from './http/organizations-route.ts'
 import { pagesRoute } from './http/pages-route.ts'
 import { queryRoute } from './http/query-route.ts'
 import { quotaRoute } from './http/quota-route.ts'
@@ -101,6 +102,7 @@ export async function startServe(options: ServeOptions): Promise<RunningServe> {
       sessionRoute(readers),
       agentChangesRoute(readers),
       quotaRoute(readers),
+      organizationsRoute(readers),
       conversationsRoutes(readers, metrics),
       healthRoute(readers, pipeline, now),
       mcpRoute({ readers, metrics, classes, version: options.version }),

@@ -196,6 +196,20 @@ it('the quota is that of the running period, by day, with the history that was r
   })
 })
 
+it('organizations are listed with the agents that are assigned to them', async () => {
+  const headers = bearer(await tokenFor(at.tokens, 'metrics'))
+  const { json } = await send(at.running, '/v1/organizations', { headers })
+  const assigned = await rowsIn(
+    at.path,
+    `SELECT DISTINCT organization_id, workspace_id || '/' || agent_id FROM marts.bridge_agent_organizations WHERE is_assigned`,
+  )
+  expect(assigned.length).toBeGreaterThan(0)
+  const listed = json.organizations.flatMap(({ organization, agents }: { organization: string; agents: string[] }) =>
+    agents.map(agent => [organization, agent]),
+  )
+  expect(listed.sort()).toEqual(assigned.sort())
+})
+
 it('a token learns its scopes and the time zones of the workspaces', async () => {
   const asked = async (...scopes: ('metrics' | 'content' | 'health')[]) =>
     (await send(at.running, '/v1/session', { headers: bearer(await tokenFor(at.tokens, ...scopes)) })).json

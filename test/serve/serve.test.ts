@@ -357,6 +357,7 @@ describe('an answer', () => {
         '/v1/health',
         '/v1/metrics',
         '/v1/metrics/query',
+        '/v1/organizations',
         '/v1/pages',
         '/v1/query',
         '/v1/quota',

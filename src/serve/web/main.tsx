@@ -7,14 +7,11 @@ import { useListedMetrics } from './api/metrics.ts'
 import { type Page, usePages, useSession } from './api/pages.ts'
 import { DeclaredPage } from './pages/declared-page.tsx'
 import { ContextLine } from './parts/context-line.tsx'
+import { FilterBar } from './parts/filter-bar.tsx'
 import { Keys } from './parts/keys.tsx'
 import { entriesOf, Navigation } from './parts/navigation.tsx'
-import { PeriodMenu } from './parts/period-menu.tsx'
-import { Picker } from './parts/picker.tsx'
 import { SignIn } from './parts/sign-in.tsx'
 import { Answered, Empty, Failed } from './parts/states.tsx'
-import { useValues } from './state/colours.ts'
-import { filters } from './state/filters.ts'
 import { addressOf, followLinks, path } from './state/location.ts'
 
 /** Pages that are no YAML. `isFiltered`: they follow period and filters. */
@@ -26,20 +23,6 @@ interface BuiltPage {
 }
 
 const BUILT: Readonly<Record<string, BuiltPage>> = {}
-
-function FilterBar() {
-  const [workspaces, agents, channels] = [useValues('workspace'), useValues('agent'), useValues('channel')]
-  return (
-    <section class="filters" aria-label="Filters">
-      <PeriodMenu />
-      {(workspaces.length > 1 || filters.value.workspace) && (
-        <Picker name="workspace" title="Workspace" plural="workspaces" choices={workspaces} />
-      )}
-      <Picker name="agent" title="Agent" plural="agents" choices={agents} />
-      <Picker name="channel" title="Channel" plural="channels" choices={channels} />
-    </section>
-  )
-}
 
 function Head({ title, about, isFiltered }: { title: string; about: string; isFiltered: boolean }) {
   useEffect(() => {

@@ -26,6 +26,19 @@ export const useSession = () => useAnswer('session', () => getJson<Session>('v1/
 export const useMay = (scope: 'metrics' | 'sql' | 'content' | 'health'): boolean =>
   useSession().data?.scopes.includes(scope) ?? false
 
+interface Organization {
+  workspace: string
+  organization: string
+  name: string | null
+  agents: string[]
+}
+
+export const useOrganizations = () =>
+  useAnswer(
+    'organizations',
+    async () => (await getJson<{ organizations: Organization[] }>('v1/organizations')).organizations,
+  )
+
 export interface AgentChange {
   workspace: string
   agent: string

@@ -1,7 +1,7 @@
 // Chooses values of a dimension in a searchable list with counts. The choice is in the address.
 import { useState } from 'preact/hooks'
 import { countText } from '../format/values.ts'
-import { type FilterName, filters, filterText } from '../state/filters.ts'
+import { chosen as chosenByName, type FilterName, filterText } from '../state/filters.ts'
 import { go, here } from '../state/location.ts'
 import { Icon } from './icons.tsx'
 import { Menu } from './menu.tsx'
@@ -25,7 +25,7 @@ const SHOWN = 200
 
 export function Picker({ name, title, plural, choices }: PickerProps) {
   const [search, setSearch] = useState('')
-  const chosen = filters.value[name] ?? []
+  const chosen = chosenByName.value[name] ?? []
   const labelOf = (key: string) => choices.find(one => one.key === key)?.label ?? key
   const choose = (keys: readonly string[]) => go(here({ [name]: filterText(keys), after: null }), { replace: true })
   const found = choices.filter(({ label }) => label.toLowerCase().includes(search.trim().toLowerCase()))

@@ -1,11 +1,11 @@
 // The filters of the page, in the address, and which of them a metric can apply.
-import { computed } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import type { ListedMetric } from '../../declared-metrics.ts'
 import type { MetricsQuestion } from '../api/metrics.ts'
 import { query } from './location.ts'
 
-export const FILTERED = ['workspace', 'agent', 'channel'] as const
+export const FILTERED = ['workspace', 'organization', 'agent', 'channel'] as const
 
 export type FilterName = (typeof FILTERED)[number]
 
@@ -16,14 +16,27 @@ const parse = (text: string): string[] => text.split(',').map(decodeURIComponent
 export const filterText = (values: readonly string[]): string | null =>
   values.length === 0 ? null : values.map(encodeURIComponent).join(',')
 
-/** The values that are chosen, by dimension; a dimension without a choice is missing. */
-export const filters = computed(() => {
-  const chosen: Partial<Record<FilterName, string[]>> = {}
+/** The values that are chosen, by filter; one without a choice is missing. */
+export const chosen = computed(() => {
+  const found: Partial<Record<FilterName, string[]>> = {}
   for (const name of FILTERED) {
     const text = query.value.get(name)
-    if (text) chosen[name] = parse(text)
+    if (text) found[name] = parse(text)
   }
-  return chosen
+  return found
+})
+
+/** Agents by organization, as `WORKSPACE/AGENT`. The list of filters sets them. */
+export const agentsOf = signal<ReadonlyMap<string, readonly string[]>>(new Map())
+
+/** The values to keep, by dimension: an organization stands for its agents. */
+export const filters = computed(() => {
+  const { organization, agent, ...rest } = chosen.value
+  if (!organization) return chosen.value
+  const agents = organization.flatMap(one => agentsOf.value.get(one) ?? [])
+  const both = agent ? agents.filter(one => agent.includes(one)) : agents
+  // An organization without agents has no conversations, which no id equals.
+  return { ...rest, agent: both.length > 0 ? both : [''] }
 })
 
 export interface Applied {
@@ -35,10 +48,10 @@ export interface Applied {
 /** Returns the filters for metrics: those of the page that each of them has, and the tile's own. */
 export function filtersFor(metrics: readonly (ListedMetric | undefined)[], own: Filters = {}): Applied {
   const has = (name: string) => metrics.every(metric => metric?.dimensions.some(one => one.name === name))
-  const chosen = Object.entries(filters.value) as [FilterName, string[]][]
+  const kept = Object.entries(filters.value) as [FilterName, string[]][]
   return {
-    filters: { ...Object.fromEntries(chosen.filter(([name]) => has(name))), ...own },
-    ignored: chosen.filter(([name]) => !has(name)).map(([name]) => name),
+    filters: { ...Object.fromEntries(kept.filter(([name]) => has(name))), ...own },
+    ignored: kept.filter(([name]) => !has(name)).map(([name]) => name),
   }
 }
 

@@ -1,0 +1,33 @@
+// The filters of a page: the period, and what is chosen of workspaces, organizations, agents and channels.
+import { useEffect } from 'preact/hooks'
+import { useOrganizations } from '../api/pages.ts'
+import { useValues } from '../state/colours.ts'
+import { agentsOf, chosen } from '../state/filters.ts'
+import { PeriodMenu } from './period-menu.tsx'
+import { Picker } from './picker.tsx'
+
+export function FilterBar() {
+  const [workspaces, agents, channels] = [useValues('workspace'), useValues('agent'), useValues('channel')]
+  const organizations = (useOrganizations().data ?? []).map(({ workspace, organization, name, agents: own }) => ({
+    key: `${workspace}/${organization}`,
+    label: name ?? organization,
+    agents: own,
+  }))
+  const known = JSON.stringify(organizations)
+  useEffect(() => {
+    agentsOf.value = new Map(organizations.map(({ key, agents: own }) => [key, own]))
+  }, [known])
+  return (
+    <section class="filters" aria-label="Filters">
+      <PeriodMenu />
+      {(workspaces.length > 1 || chosen.value.workspace) && (
+        <Picker name="workspace" title="Workspace" plural="workspaces" choices={workspaces} />
+      )}
+      {(organizations.length > 0 || chosen.value.organization) && (
+        <Picker name="organization" title="Organization" plural="organizations" choices={organizations} />
+      )}
+      <Picker name="agent" title="Agent" plural="agents" choices={agents} />
+      <Picker name="channel" title="Channel" plural="channels" choices={channels} />
+    </section>
+  )
+}
