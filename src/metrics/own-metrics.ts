@@ -81,7 +81,7 @@ export function checkOf({ name, metric, problem }: OwnMetric): Check {
     key: [],
     sql: metric
       ? `SELECT ${values!.map(sql => `(${sql})::DOUBLE`).join(', ')}, any_value((${columns!.join(', ')})) FROM marts.${metric.mart}
-WHERE (${metric.where}) AND (${metric.behind ?? 'true'}) HAVING max(day) < min(day)`
+WHERE (${metric.where}) AND (${metric.behind ?? 'true'}) HAVING max(day) < min(day) AND coalesce(${values!.map(sql => `(${sql})::DOUBLE`).join(', ')}) = 0`
       : '',
     isOwn: true,
     ...(problem !== undefined && { problem }),

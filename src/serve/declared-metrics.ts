@@ -1,6 +1,6 @@
 // The declared metrics, answered from the snapshot. All answers of one request are from one state.
 import { z } from 'zod'
-import { ConvohouseError, isCode } from '../core/errors.ts'
+import { ConvohouseError } from '../core/errors.ts'
 import {
   answerMetrics,
   type Behind,
@@ -15,7 +15,6 @@ import {
 import type { Metric } from '../metrics/declaration.ts'
 import { columnsOf, DIMENSIONS, type DimensionName } from '../metrics/dimensions.ts'
 import { dimensionsUsed, type MetricsRequest, metricNamed, metricsRequest, mostCells } from '../metrics/request.ts'
-import { ABOUT_THE_SQL } from '../warehouse/query/query-error.ts'
 import type { Scope } from './access/tokens.ts'
 import { type ColumnClasses, isPlain } from './column-classes.ts'
 import { AnswerCache } from './readers/answer-cache.ts'
@@ -118,20 +117,9 @@ export class DeclaredMetrics {
 
   private async contextOf(query: DeclaredQuery): Promise<MetricsContext> {
     const columns = new Set((await query<{ name: string }>(COLUMNS)).rows.map(({ name }) => name))
-    const rows = async <R>(sql: string) =>
-      (await query<R>(sql).catch(cause => Promise.reject(withoutValues(cause)))).rows
-    return { rows, columns, metrics: this.metrics }
+    return { rows: async <R>(sql: string) => (await query<R>(sql)).rows, columns, metrics: this.metrics }
   }
 }
-
-/** Returns the error of a metric of the user: DuckDB's message may quote a name or a text, which a token may not see. */
-const withoutValues = (cause: ConvohouseError): ConvohouseError =>
-  isCode(cause, 'SQL_INVALID') && !ABOUT_THE_SQL.test(cause.message)
-    ? new ConvohouseError('METRIC_INVALID', {
-        what: 'The SQL of a metric fails on values of the snapshot.',
-        hint: '`convohouse check` names the metric, and shows DuckDB’s message.',
-      })
-    : cause
 
 async function answerOne(context: MetricsContext, query: MetricsRequest): Promise<QueryAnswer> {
   if (query.ask === 'conversations') return conversationsBehind(context, query)

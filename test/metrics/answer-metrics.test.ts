@@ -3,6 +3,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { answerMetrics, explainMetric } from '../../src/metrics/answer-metrics.ts'
 import { countOf, type MetricFields, metricOf } from '../../src/metrics/declaration.ts'
+import { checkOf } from '../../src/metrics/own-metrics.ts'
 import { metricsRequest } from '../../src/metrics/request.ts'
 import { rowsHere } from '../../src/warehouse/query/rows.ts'
 
@@ -76,4 +77,14 @@ it('a metric whose parts do not add up, which nothing declares, has no explanati
     explainMetric(context(), metricsRequest.parse({ metrics: [metric], period: OCTOBER, split: 'channel' }))
   expect((await explained('count')).explanation).toMatchObject({ before: 60, after: 62 })
   await expect(explained('median')).rejects.toMatchObject({ code: 'METRIC_INVALID' })
+})
+
+it('the check of a metric computes it, so that values of which it can make no number are found', async () => {
+  const [count] = METRICS
+  const found = (numerator: string) => {
+    const { sql } = checkOf({ name: 'own', metric: { ...count!, numerator } })
+    return context().rows(`SELECT count(*)::DOUBLE AS n FROM (${sql})`)
+  }
+  expect(await found('sum(value)')).toEqual([{ n: 0 }])
+  await expect(found('sum(channel::DOUBLE)')).rejects.toMatchObject({ message: expect.stringMatching(/^Conversion/) })
 })

@@ -114,14 +114,16 @@ describe('declared figures', () => {
     const own = metricOf({
       ...{ name: 'own', title: '', subject: '', definition: '', misleads: '', unit: 'count', dimensions: [] },
       ...{ mart: 'fct_conversations', numerator: 'sum(assignee_id::DOUBLE)', where: 'assignee_id IS NOT NULL' },
+      behind: 'assignee_id::DOUBLE > 0',
     })
     const { running } = await at.start({ metrics: new DeclaredMetrics([own], at.classes), tokens: at.tokens })
     const headers = bearer(await tokenFor(at.tokens, 'metrics'))
-    const body = { queries: [{ metrics: ['own'], period: EVER }] }
+    const query = { metrics: ['own'], period: EVER }
+    const refused = { code: 'METRIC_INVALID', what: 'The SQL of a metric fails on values of the snapshot.' }
+    const body = { queries: [query] }
     const { json } = await send(running, '/v1/metrics/query', { method: 'POST', headers, body })
-    expect(json.error).toMatchObject({
-      code: 'METRIC_INVALID',
-      what: 'The SQL of a metric fails on values of the snapshot.',
-    })
+    expect(json.error).toMatchObject(refused)
+    const path = `/v1/conversations?behind=${encodeURIComponent(JSON.stringify(query))}`
+    expect((await send(running, path, { headers })).json.error).toMatchObject(refused)
   })
 })

@@ -4,11 +4,12 @@ import { mkdir } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import { openQueryQueue } from '../../warehouse/query/concurrency.ts'
 import type { ErrorBody } from '../../warehouse/query/formats/cells.ts'
 import { errorAnswer, errorFrom, formatOf, QUERY_PATH } from '../../warehouse/query/http/protocol.ts'
-import { queryError } from '../../warehouse/query/query-error.ts'
+import { ABOUT_THE_SQL, queryError } from '../../warehouse/query/query-error.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { ROWS_PATH, type SnapshotState } from './query-port.ts'
 import { broken, type ProcessSettings, startReader } from './reader-process.ts'
@@ -120,10 +121,19 @@ export async function openSnapshotReaders(options: ReadersOptions): Promise<Snap
   }
 }
 
+/** Returns the error to show: DuckDB's message about SQL of the user's metrics may quote a name or a text, which a token may not see. */
+const withoutValues = (error: ConvohouseError): ConvohouseError =>
+  isCode(error, 'SQL_INVALID') && !ABOUT_THE_SQL.test(error.message)
+    ? new ConvohouseError('METRIC_INVALID', {
+        what: 'The SQL of a metric fails on values of the snapshot.',
+        hint: '`convohouse check` names the metric.',
+      })
+    : error
+
 async function declaredAnswer(response: Promise<IncomingMessage>): Promise<{ answer: unknown[]; bytes: number }> {
   const answer = await response
   const body = await text(answer).catch(() => Promise.reject(broken()))
-  if (answer.statusCode !== 200) throw errorFrom((JSON.parse(body) as { error: ErrorBody }).error)
+  if (answer.statusCode !== 200) throw withoutValues(errorFrom((JSON.parse(body) as { error: ErrorBody }).error))
   // Objects take some five times the memory of their text.
   return { answer: JSON.parse(body) as unknown[], bytes: 5 * body.length }
 }
