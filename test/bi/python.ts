@@ -19,6 +19,7 @@ const PACKAGES = {
   dbt: ['dbt-core==1.11.16', 'dbt-duckdb==1.10.1', 'duckdb==1.4.5', 'dbt-postgres==1.11.0'],
   // ClickHouse's engine, embedded in the process.
   clickhouse: ['chdb==4.4.0', 'chdb-core==26.9.0'],
+  openapi: ['openapi-python-client==0.29.1', 'openapi-spec-validator==0.9.0'],
   'duckdb-1.1.3': ['duckdb==1.1.3'],
   'duckdb-2.0.0': ['duckdb==2.0.0'],
   // The version for which DuckDB's extensions are installed.
