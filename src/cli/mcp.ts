@@ -42,7 +42,7 @@ async function runMcp(flags: McpFlags): Promise<number> {
   const config = configOrHome(flags.config)
   restrictUmask()
   const stop = stopOnSignals()
-  const { readers, metrics, classes } = await openServing(config, join(config.home, 'serve', `mcp-${process.pid}`))
+  const { readers, metrics, classes } = await openServing(config, join(config.home, 'serve', 'readers'))
   const held = new Set(flags.scope ?? DEFAULT_SCOPES)
   const { version } = packageFacts()
   const ended = new Promise<void>(resolve => process.stdin.once('end', resolve).once('close', resolve))

@@ -48,6 +48,8 @@ describe('serve', () => {
     const check =
       '-- No conversation is allowed.\n-- severity: error\n-- table: conversations\nSELECT workspace_id, agent_id, conversation_id FROM conversations'
     await writeFile(join(env.CONVOHOUSE_CHECKS!, 'none_allowed.sql'), check)
+    const quoting = `${check.split('SELECT')[0]}SELECT workspace_id, agent_id, conversation_id FROM conversations WHERE ('canary-4711' || conversation_id)::INTEGER = 1`
+    await writeFile(join(env.CONVOHOUSE_CHECKS!, 'quoting.sql'), quoting)
     const { running, url, query } = await serving(env)
     const first = await until(async () => {
       const response = await query(COUNT)
@@ -71,9 +73,13 @@ describe('serve', () => {
     const health = await (await fetch(`${url}/v1/health`, { headers })).text()
     expect(JSON.parse(health).pipeline).toMatchObject({
       workspaces: [{}],
-      checks: [{ name: 'none_allowed', outcome: 'failed' }],
+      checks: [
+        { name: 'none_allowed', outcome: 'failed' },
+        { name: 'quoting', outcome: 'broken' },
+      ],
     })
-    expect(health).not.toContain(id)
+    for (const hidden of [id, 'canary-4711', scene.home, '"error":', '"what":', '"hint":', '"examples":'])
+      expect(health).not.toContain(hidden)
     const list = JSON.parse((await cli(['token', 'list', '--json'], { env })).stdout)
     expect(list.tokens).toMatchObject([
       { name: 'notebook', scopes: ['sql', 'health'], isValid: true, lastUsedAt: expect.any(String) },

@@ -65,20 +65,15 @@ function startOther({ config }: ServeFlags, args: readonly string[], signal: Abo
   return child
 }
 
-interface Printed {
-  home: string
-  checks: { examples: unknown }[]
-  models: { name: string; outcome: string }[]
-}
+/** Keys of `status --json` whose values may quote a record, SQL or a place on this machine. Codes of errors stay. */
+const HIDDEN = new Set(['examples', 'error', 'what', 'hint', 'unfit', 'definition', 'columns', 'home', 'place'])
 
-/** Returns what `status --json` prints, without keys of records and texts of errors; null if it fails. */
+/** Returns what `status --json` prints, without these keys; null if it fails. */
 async function pipelineState(flags: ServeFlags, signal: AbortSignal): Promise<Record<string, unknown> | null> {
   const child = startOther(flags, ['status', '--json'], signal)
   child.stderr!.resume()
   try {
-    const { home: _, ...state } = JSON.parse(await text(child.stdout!)) as Printed
-    const checks = state.checks.map(({ examples: _, ...check }) => check)
-    return { ...state, checks, models: state.models.map(({ name, outcome }) => ({ name, outcome })) }
+    return JSON.parse(await text(child.stdout!), (key, value) => (HIDDEN.has(key) ? undefined : value))
   } catch {
     return null
   }

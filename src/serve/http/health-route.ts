@@ -9,10 +9,10 @@ const health = z
   .object({
     asOf: z.iso.datetime().openapi({ description: 'The snapshot is as fresh as the warehouse was then' }),
     ageSeconds: z.number(),
-    pipeline: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .openapi({ description: 'As `convohouse status --json` prints it; null if it cannot be read now' }),
+    pipeline: z.record(z.string(), z.unknown()).nullable().openapi({
+      description:
+        'As `convohouse status --json` prints it, with codes of errors but not their texts; null if it cannot be read now',
+    }),
   })
   .openapi('Health')
 

@@ -37,7 +37,7 @@ const BESIDE_BYTES = 512 * 2 ** 20
 export async function startReader(role: Role, { entry, folder, ...settings }: ProcessSettings): Promise<ReaderProcess> {
   // In the system's folder, since the path of a socket has at most 103 bytes.
   const socketFolder = await mkdtemp(join(tmpdir(), 'convohouse-serve-'))
-  const own = await mkdtemp(join(folder, `${role}-`))
+  const own = await mkdtemp(join(folder, `${process.pid}-${role}-`))
   const socketPath =
     process.platform === 'win32' ? `\\\\.\\pipe\\${basename(socketFolder)}` : join(socketFolder, 'socket')
   // A query occupies a thread of libuv's for as long as it runs.

@@ -1,9 +1,11 @@
 // The processes that read the published snapshot: one for declared queries, one at a lower priority for the SQL of callers, and a
 // short-lived one for each answer as a Parquet file.
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { hasCode } from '../../core/disk.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
 import { openQueryQueue } from '../../warehouse/query/concurrency.ts'
@@ -58,10 +60,27 @@ export interface ReadersOptions extends ProcessSettings {
   lookEveryMs?: number
 }
 
+/** Removes the folders of killed processes, since spilled rows are personal data. A container gives its next process the same id. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const pid = Number.parseInt(name, 10)
+    if (pid === process.pid || hasEnded(pid)) await rm(join(folder, name), { recursive: true, force: true })
+  }
+}
+
+function hasEnded(pid: number): boolean {
+  try {
+    return !process.kill(pid, 0)
+  } catch (error) {
+    return hasCode(error, 'ESRCH')
+  }
+}
+
 /** @throws TARGET_UNUSABLE if the snapshot cannot be opened */
 export async function openSnapshotReaders(options: ReadersOptions): Promise<SnapshotReaders> {
   const { onProblem = () => {}, lookEveryMs = SECOND, ...settings } = options
   await mkdir(settings.folder, { recursive: true, mode: 0o700 })
+  await removeAbandoned(settings.folder)
   const follow = (role: 'declared' | 'adhoc') =>
     followSnapshot({ file: settings.file, start: () => startReader(role, settings), onProblem, lookEveryMs })
   const declared = await follow('declared')

@@ -389,7 +389,11 @@ describe('a snapshot that is replaced', () => {
   })
 
   it('that is missing is refused', async () => {
+    const files = join(folder, 'empty', 'serve')
+    // Of a process that has ended, and of one that runs.
+    for (const pid of [2 ** 22 + 1, process.ppid])
+      await mkdir(join(files, `${pid}-adhoc-x`, 'spill'), { recursive: true })
     await expect(openReaders(join(folder, 'empty'))).rejects.toMatchObject({ code: 'TARGET_UNUSABLE' })
-    expect(await readdir(join(folder, 'empty', 'serve'))).toEqual([])
+    expect(await readdir(files)).toEqual([`${process.ppid}-adhoc-x`])
   })
 })
