@@ -83,18 +83,26 @@ async function folderFor(home: string | undefined): Promise<string> {
   throw invalidFlag(`--home: ${folder} is not empty.`, 'Give an empty folder, or one that does not exist yet.')
 }
 
-/** Returns the configuration. With so little data, a second thread of DuckDB costs more than it saves. */
-const configFor = ({ url }: Sandbox, home: string): Config => ({
-  ...readConfig({
-    env: {
-      CONVOHOUSE_API_URL: url,
-      CONVOHOUSE_API_TOKEN: SANDBOX_DEFAULTS.token,
-      CONVOHOUSE_WORKSPACE: SANDBOX_DEFAULTS.workspaceId,
-      CONVOHOUSE_HOME: home,
-    },
-  }),
-  threads: 1,
-})
+/** The data are generated, so the dashboard may show names and transcripts. */
+const configText = (url: string): string => `# Written by \`convohouse demo\`.
+home: .
+serve:
+  pii: { identity: keep, staff: keep, device: keep, content: keep, label: keep }
+workspaces:
+  - id: ${SANDBOX_DEFAULTS.workspaceId}
+    apiUrl: ${url}
+    token: { env: CONVOHOUSE_API_TOKEN }
+    businessHours: { ${['monday', 'tuesday', 'wednesday', 'thursday', 'friday'].map(day => `${day}: 08:00-18:00`).join(', ')} }
+    sla:
+      - { name: standard, firstResponse: 1m, firstHumanResponse: 15m, nextResponse: 5m, handoff: 5m, hours: business }
+`
+
+/** Writes and reads the configuration. With so little data, a second thread of DuckDB costs more than it saves. */
+async function configFor({ url }: Sandbox, home: string): Promise<Config> {
+  const path = join(home, CONFIG_FILE)
+  await writeFile(path, configText(url))
+  return { ...readConfig({ path, env: { CONVOHOUSE_API_TOKEN: SANDBOX_DEFAULTS.token } }), threads: 1 }
+}
 
 const optionsFor = ({ config, stop, clock }: Demo, app: App): EmbeddedOptions => ({
   config,
@@ -202,19 +210,9 @@ function secondSyncText({ arrived, again, heldBefore }: { arrived: number; again
   return `${exported} Of ${stored}, ${count(again)} were exported again: those that events report as changed, and a random sample, to measure how stale the others are.`
 }
 
-/** The data are generated, so the dashboard may show names and transcripts. */
-const configText = ({ id, apiUrl }: Config['workspaces'][number]): string => `# Written by \`convohouse demo\`.
-home: .
-serve:
-  pii: { identity: keep, staff: keep, device: keep, content: keep, label: keep }
-workspaces:
-  - { id: ${id}, apiUrl: ${apiUrl}, token: { env: CONVOHOUSE_API_TOKEN } }
-`
-
 /** Publishes the snapshot that the dashboard reads, so that its first page has figures. */
 async function publishSnapshot({ config, stop }: Demo, { warehouse }: App): Promise<void> {
-  const { home, threads, extensions, models } = config
-  const { serve } = readConfig({ path: join(home, CONFIG_FILE), env: {} })
+  const { home, threads, extensions, models, serve } = config
   const settings = { ...config.publish, threads, extensions, models }
   await publish({ warehouse, home, target: serve.target, settings, signal: stop.stopping })
 }
@@ -247,9 +245,8 @@ async function tour(folder: string, stop: Stop): Promise<void> {
     print(
       `A sandbox on ${sandbox.url} serves the API: ${AGENTS} agents, ${count(CONVERSATIONS)} conversations. No account is needed, and nothing leaves this machine.`,
     )
-    const demo = { config: configFor(sandbox, folder), stop, clock: clockOf(sandbox) }
+    const demo = { config: await configFor(sandbox, folder), stop, clock: clockOf(sandbox) }
     await play(demo, sandbox)
-    await writeFile(join(folder, CONFIG_FILE), configText(demo.config.workspaces[0]!))
     if (isTerminal(process.stdout)) await withApp(demo, ({ app }) => publishSnapshot(demo, app))
     heading('Next steps')
     print(...ending(folder))

@@ -5,13 +5,16 @@ import type { DrawnSeries } from './columns.ts'
 import { base, type Option } from './drawing.ts'
 
 export const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7]
-export const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
+/** From the first hour of a working day; those of the night come last. */
+export const HOURS = Array.from({ length: 24 }, (_, at) => (at + 6) % 24)
 
 /** Returns the place of a cell in the answer, whose keys are `1 00` to `7 23`. */
 export const placeInWeek = (weekday: number, hour: number): number => (weekday - 1) * 24 + hour
 
 export function heatOption({ cells }: DrawnSeries, width: number): Option {
-  const data = WEEKDAYS.flatMap(day => HOURS.map(hour => [hour, day - 1, cells[placeInWeek(day, hour)]?.value ?? null]))
+  const data = WEEKDAYS.flatMap(day =>
+    HOURS.map((hour, at) => [at, day - 1, cells[placeInWeek(day, hour)]?.value ?? null]),
+  )
   const most = Math.max(1, ...data.map(([, , value]) => value ?? 0))
   return {
     ...base(),

@@ -144,7 +144,9 @@ function Week({ series, title, onOpen }: MetricChartProps) {
           </table>
         </>
       )}
-      onOpen={onOpen && (({ column, row }) => onOpen(`${row + 1} ${String(column).padStart(2, '0')}`, null))}
+      onOpen={
+        onOpen && (({ column, row }) => onOpen(`${WEEKDAYS[row]} ${String(HOURS[column]).padStart(2, '0')}`, null))
+      }
     />
   )
 }

@@ -175,6 +175,17 @@ export const hasEndLabels = ({ kind, series, width }: Pick<TimeChart, 'kind' | '
   width >= 480 &&
   series.every(({ name }) => name.length * CHARACTER <= MOST_LABEL)
 
+/** Steps of an axis of durations in seconds, up to four weeks. */
+const STEPS = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
+]
+
+/** Returns the step with which the axis has at most five ticks. */
+function stepOf({ series }: TimeChart): number {
+  const most = Math.max(0, ...series.flatMap(({ cells }) => cells.map(({ value }) => value ?? 0)))
+  return STEPS.find(step => most / step <= 4) ?? Math.ceil(most / 4)
+}
+
 export function timeOption(chart: TimeChart): Option {
   const { kind, columns, series } = chart
   const unit = kind === 'share' ? 'share' : (series[0]?.metric.unit ?? 'count')
@@ -204,6 +215,7 @@ export function timeOption(chart: TimeChart): Option {
         ...(kind === 'share' && { max: 1, interval: 0.25 }),
         ...(unit === 'count' && { minInterval: 1 }),
         splitNumber: 4,
+        ...(unit === 'seconds' && { interval: stepOf(chart) }),
         axisLabel: { color: cssColour('muted'), formatter: (value: number) => tickText(value, unit) },
         splitLine: splitLine(),
       },

@@ -18,6 +18,9 @@ import { Tile } from './tile.tsx'
 
 const HEIGHT = 240
 
+/** Fields of an agent that shape its answers: instructions, model, tools, steps of the conversation. */
+const SHAPING = /prompt|instruction|model|temperature|tool|node|knowledge/i
+
 const GRAIN_WORDS: Readonly<Record<string, string>> = {
   none: 'whole period',
   hour: 'by hour',
@@ -74,7 +77,8 @@ export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; met
   const days = answer.data?.[0]?.period ?? null
   const changes = useAgentChanges(withMarks ? days : null).data ?? []
   const agents = pageFilters.value.agent
-  const shown = agents ? changes.filter(one => agents.includes(`${one.workspace}/${one.agent}`)) : changes
+  const shaping = changes.filter(({ fields }) => fields.some(field => SHAPING.test(field)))
+  const shown = agents ? shaping.filter(one => agents.includes(`${one.workspace}/${one.agent}`)) : shaping
   const drawn = useMemo(
     () => answer.data && drawnOf({ answers: answer.data, metrics, grain, split }),
     [answer.data, metrics, grain, split],
