@@ -70,7 +70,7 @@ describe('the list of conversations', () => {
     )) as [[string, string, number, number]]
     const found = async (value: string) =>
       (await get(`/v1/conversations?limit=500&agent=${encodeURIComponent(value)}`)).json.conversations.length
-    expect([await found(agent), await found(`${workspace}/${agent}`)]).toEqual([everywhere, here])
+    expect([await found(agent), await found(`${workspace}/${agent}`), await found('')]).toEqual([everywhere, here, 0])
   })
 
   it('has the conversations behind a value, page by page, and refuses what the figure refuses', async () => {

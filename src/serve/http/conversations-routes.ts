@@ -90,8 +90,9 @@ type Choice = keyof typeof CHOICES
 const names = Object.keys(FILTERS) as Filter[]
 const choices = Object.keys(CHOICES) as Choice[]
 
-const one = z.string().min(1).max(1_000)
-const text = one.optional()
+const text = z.string().min(1).max(1_000).optional()
+/** An empty value is that of no conversation. */
+const one = z.string().max(1_000)
 const several = z
   .union([one, z.array(one).max(1_000)])
   .transform(given => [given].flat())
@@ -104,7 +105,7 @@ const several = z
 
 const behind = z
   .string()
-  .max(10_000)
+  .max(16_000)
   .transform((given, { addIssue }) => {
     try {
       return metricsRequest.parse(JSON.parse(given))

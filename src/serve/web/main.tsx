@@ -9,10 +9,11 @@ import { DeclaredPage } from './pages/declared-page.tsx'
 import { ContextLine } from './parts/context-line.tsx'
 import { FilterBar } from './parts/filter-bar.tsx'
 import { Keys } from './parts/keys.tsx'
+import { lazy } from './parts/lazy.tsx'
 import { entriesOf, Navigation } from './parts/navigation.tsx'
 import { SignIn } from './parts/sign-in.tsx'
 import { Answered, Empty, Failed } from './parts/states.tsx'
-import { addressOf, followLinks, path } from './state/location.ts'
+import { addressOf, followLinks, path, query } from './state/location.ts'
 
 /** Pages that are no YAML. `isFiltered`: they follow period and filters. */
 interface BuiltPage {
@@ -22,7 +23,14 @@ interface BuiltPage {
   Shown: (props: { rest: string }) => preact.JSX.Element
 }
 
-const BUILT: Readonly<Record<string, BuiltPage>> = {}
+const BUILT: Readonly<Record<string, BuiltPage>> = {
+  conversations: {
+    title: 'Conversations',
+    about: 'What was said, and how did it end?',
+    isFiltered: true,
+    Shown: lazy(async () => (await import('./pages/conversations.tsx')).Conversations),
+  },
+}
 
 function Head({ title, about, isFiltered }: { title: string; about: string; isFiltered: boolean }) {
   useEffect(() => {
@@ -57,7 +65,7 @@ function Content({
   if (built && !page)
     return (
       <>
-        <Head {...built} isFiltered={built.isFiltered && rest === ''} />
+        <Head {...built} isFiltered={built.isFiltered && rest === '' && !query.value.has('behind')} />
         <built.Shown rest={rest} />
       </>
     )

@@ -45,6 +45,15 @@ export function bucketText(key: string, grain: Grain): string {
 /** A point in time, in the reader's own time zone. */
 export const timeText = (iso: string): string => TIME.format(new Date(iso))
 
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' })
+
+/** The hour and minute, and the day, in the reader's own time zone. */
+export const clockText = (ms: number): string => CLOCK.format(ms)
+export const dateText = (ms: number): string => DATE.format(ms)
+
+export const ownZone = `times of your time zone (${CLOCK.resolvedOptions().timeZone})`
+
 /** `14 min`, `3 h`, `2 days`. */
 export function ageText(seconds: number): string {
   if (seconds < 90) return 'a minute'

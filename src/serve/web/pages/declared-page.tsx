@@ -9,6 +9,7 @@ import { Failed } from '../parts/states.tsx'
 import { TableTile } from '../parts/table-tile.tsx'
 import { BeforeAfter } from './before-after.tsx'
 import { Quota } from './quota.tsx'
+import { Waiting } from './waiting.tsx'
 
 interface ShownProps {
   spec: ShowTile
@@ -20,6 +21,7 @@ interface ShownProps {
 const SHOWN: Partial<Record<ShowTile['show'], (props: ShownProps) => preact.JSX.Element>> = {
   'before-after': BeforeAfter,
   quota: Quota,
+  waiting: Waiting,
 }
 
 type Metrics = ReadonlyMap<string, ListedMetric>

@@ -5,6 +5,7 @@ import { useListedMetrics, useMetrics } from '../api/metrics.ts'
 import { useSession } from '../api/pages.ts'
 import { ageText, dayRange, timeText } from '../format/dates.ts'
 import { filtersFor } from '../state/filters.ts'
+import { query } from '../state/location.ts'
 import { period } from '../state/period.ts'
 
 const MINUTE_MS = 60_000
@@ -45,7 +46,7 @@ export function ContextLine({ withPeriod }: { withPeriod: boolean }) {
             data as of {age < 90 ? 'just now' : `${ageText(age)} ago`}
           </span>
         )}
-        {withPeriod && <span>test conversations left out</span>}
+        {withPeriod && query.value.get('tests') !== 'yes' && <span>test conversations left out</span>}
       </p>
       {cell && !cell.isCovered && (
         <p class="doubt" role="status">

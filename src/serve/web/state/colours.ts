@@ -94,8 +94,14 @@ const HASH = /^[0-9a-f]{32,}$/
 export function labelOf(dimension: DimensionName, { value, label, isOther }: SplitValue): string {
   if (isOther) return 'Other'
   const text = (label ?? value ?? 'none').replace(HASH, start => `${start.slice(0, 8)}…`)
-  return WORDS.includes(dimension) ? text.replaceAll('_', ' ').replace(/^./, first => first.toUpperCase()) : text
+  return WORDS.includes(dimension)
+    ? text.replace(/[_-]/g, ' ').replace(/^(ai\b|.)/, first => first.toUpperCase())
+    : text
 }
+
+/** The same of a value without a name. */
+export const wordOf = (dimension: DimensionName, value: string | number | boolean | null | undefined): string =>
+  labelOf(dimension, { workspaceId: null, value: value == null ? null : String(value), label: null, isOther: false })
 
 const ALL = { metrics: ['conversations'], period: 'last-12-months', grain: 'none', top: 1_000 } as const
 

@@ -1,0 +1,218 @@
+// The list of conversations: those of the page's filters, or those behind a value; with a search in transcripts.
+import { useEffect } from 'preact/hooks'
+import type { DimensionName } from '../../../metrics/dimensions.ts'
+import { conversationAddress, filterParams, type Listed, type Row, useConversations } from '../api/conversations.ts'
+import { type MetricsQuestion, useListedMetrics, useMetrics } from '../api/metrics.ts'
+import { bucketText, dayRange, timeText } from '../format/dates.ts'
+import { countText, durationText, valueText } from '../format/values.ts'
+import { Outcome } from '../parts/outcome.tsx'
+import { Answered, Empty } from '../parts/states.tsx'
+import { DataTable, type TableRow } from '../parts/table.tsx'
+import { useValues, wordOf } from '../state/colours.ts'
+import { filtersFor } from '../state/filters.ts'
+import { addressOf, go, here, query } from '../state/location.ts'
+import { period } from '../state/period.ts'
+import { Conversation } from './conversation.tsx'
+
+const MOST = 50
+
+/** The page of the list, or of one conversation if the address names one. */
+export const Conversations = ({ rest }: { rest: string }) => (rest === '' ? <List /> : <Conversation key={rest} />)
+
+/** Returns the question in the address; null if there is none, or if it is none. */
+function askedBehind(): MetricsQuestion | null {
+  try {
+    return JSON.parse(query.value.get('behind') ?? 'null')
+  } catch {
+    return null
+  }
+}
+
+function List() {
+  const given = (name: string) => query.value.get(name)
+  const [behind, words, after] = [given('behind'), given('words'), given('after')]
+  const withTests = given('tests') === 'yes'
+  const { filters } = filtersFor([useListedMetrics().data?.get('conversations')])
+  // The server knows which days a relative period has.
+  const days = useMetrics(behind ? null : { metrics: ['conversations'], period: period.value, grain: 'none', filters })
+    .data?.[0]?.period
+  const asked: [string, string][] = [['limit', String(MOST)]]
+  if (behind) asked.push(['behind', behind])
+  else if (days) asked.push(...filterParams(), ['from', days.from], ['to', days.to])
+  if (!behind && !withTests) asked.push(['isCounted', 'true'])
+  if (words) asked.push(['words', words])
+  if (after) asked.push(['after', after])
+  const answer = useConversations(behind || days ? asked : null)
+  useEffect(() => scrollTo(0, 0), [after])
+  return (
+    <div class="conversations">
+      {behind && <BehindLine asked={askedBehind()} />}
+      <div class="list-controls">
+        <Search whyNot={answer.data?.whyNoTexts ?? null} words={words ?? ''} />
+        {!behind && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={withTests}
+              onChange={() => go(here({ tests: withTests ? null : 'yes', after: null }), { replace: true })}
+            />
+            Also tests and those not exported yet
+          </label>
+        )}
+      </div>
+      <Answered answer={answer} height={640}>
+        {found =>
+          found.conversations.length === 0 ? (
+            <Nothing behind={behind !== null} words={words} />
+          ) : (
+            <Found {...found} isFirst={after === null} />
+          )
+        }
+      </Answered>
+    </div>
+  )
+}
+
+function Found({ conversations, next, isFirst }: Listed & { isFirst: boolean }) {
+  return (
+    <>
+      <DataTable caption="Conversations, newest first" columns={COLUMNS} rows={conversations.map(rowOf)} sort={null} />
+      <nav class="pages" aria-label="Pages of the list">
+        <span class="note">
+          {countText(conversations.length)} {!isFirst ? 'older ' : next ? 'newest ' : ''}
+          {conversations.length === 1 ? 'conversation' : 'conversations'}
+        </span>
+        {!isFirst && <a href={here({ after: null })}>Newest</a>}
+        {next && (
+          <a class="next" href={here({ after: next })}>
+            Next page
+          </a>
+        )}
+      </nav>
+    </>
+  )
+}
+
+function Nothing({ behind, words }: { behind: boolean; words: string | null }) {
+  if (words)
+    return (
+      <Empty>
+        <p>No transcript here has these words: “{words}”.</p>
+        <p class="note">Whole words are found, in any order. Only webhooks bring transcripts.</p>
+      </Empty>
+    )
+  if (behind) return <Empty>No conversations are behind this value.</Empty>
+  return (
+    <Empty>
+      <p>No conversations in this period with these filters.</p>
+      <p class="note">Choose a longer period, or clear a filter. Pipeline shows what was exported.</p>
+    </Empty>
+  )
+}
+
+function Search({ whyNot, words }: { whyNot: string | null; words: string }) {
+  const search = (event: Event) => {
+    event.preventDefault()
+    const entered = new FormData(event.currentTarget as HTMLFormElement).get('words')
+    go(here({ words: String(entered ?? '').trim() || null, after: null }))
+  }
+  return (
+    <form class="search" role="search" onSubmit={search}>
+      <input
+        type="search"
+        name="words"
+        key={words}
+        defaultValue={words}
+        disabled={whyNot !== null}
+        placeholder="Words of the transcript"
+        aria-label="Search in transcripts"
+        aria-describedby={whyNot === null ? undefined : 'why-no-search'}
+      />
+      <button type="submit" disabled={whyNot !== null}>
+        Search
+      </button>
+      {words && <a href={here({ words: null, after: null })}>Clear the search</a>}
+      {whyNot !== null && (
+        <span class="note" id="why-no-search">
+          Transcripts cannot be searched. {whyNot.replaceAll('`', '')}
+        </span>
+      )}
+    </form>
+  )
+}
+
+/** Says in words which value the list is behind. */
+function BehindLine({ asked }: { asked: MetricsQuestion | null }) {
+  const metric = useListedMetrics().data?.get(asked?.metrics?.[0] ?? '')
+  const agents = useValues('agent')
+  const { bucket: _, limit: _limit, ...whole } = asked ?? ({} as MetricsQuestion)
+  const answer = useMetrics(metric ? { ...whole, grain: 'none' } : null).data?.[0]
+  if (!asked || !metric) return null
+  const nameOf = (dimension: DimensionName, value: string | null) =>
+    (dimension === 'agent' && agents.find(({ key }) => key === value)?.label) || wordOf(dimension, value)
+  const { bucket, grain = 'none' } = asked
+  const isTime = bucket !== undefined && ['hour', 'day', 'week', 'month'].includes(grain)
+  const parts = [
+    bucket !== undefined && `${grain === 'week' ? 'week of ' : ''}${bucketText(bucket, grain)}`,
+    answer && !isTime && dayRange(answer.period),
+    ...Object.entries(asked.filters ?? {}).map(([dimension, values]) =>
+      (values ?? []).map(value => nameOf(dimension as DimensionName, value)).join(' or '),
+    ),
+  ].filter(Boolean)
+  return (
+    <section class="behind" aria-label="What is shown">
+      <p>
+        Conversations behind <b>{metric.title}</b>
+        {parts.map(part => `, ${part}`)}. <a href={addressOf('conversations')}>Show all conversations</a>
+      </p>
+      <p class="note">{metric.definition}</p>
+    </section>
+  )
+}
+
+const COLUMNS = [
+  { key: 'started_at', title: 'Start', isNumber: false, about: 'First message, in your time zone' },
+  { key: 'outcome', title: 'Outcome', isNumber: false },
+  { key: 'agent', title: 'Agent', isNumber: false },
+  { key: 'channel', title: 'Channel', isNumber: false },
+  { key: 'state', title: 'State', isNumber: false, about: 'As the vendor reports it' },
+  { key: 'messages', title: 'Messages', isNumber: true },
+  { key: 'duration', title: 'Duration', isNumber: true, about: 'From the start to the last message, pauses included' },
+  { key: 'handoffs', title: 'Handoffs', isNumber: true },
+  { key: 'cost', title: 'Cost of tokens', isNumber: true, about: 'US dollars' },
+  {
+    key: 'csat',
+    title: 'Satisfaction',
+    isNumber: true,
+    about: 'Survey, on the vendor’s scale, which it does not state',
+  },
+]
+
+const orDash = <T,>(value: T | null | undefined, text: (known: T) => string): string =>
+  value === null || value === undefined ? '–' : text(value)
+
+function rowOf(row: Row): TableRow {
+  const number = (name: string, text: (value: number) => string) => orDash(row[name] as number | null, text)
+  return {
+    key: `${row.workspace_id}/${row.agent_id}/${row.conversation_id}`,
+    cells: {
+      started_at: (
+        <>
+          <a href={conversationAddress(row)}>{orDash(row.started_at as string | null, timeText)}</a>
+          {row.is_test && <span class="badge">test</span>}
+          {!row.is_complete && <span class="badge">not exported yet</span>}
+        </>
+      ),
+      agent: String(row.agent_title ?? row.agent_id),
+      channel: wordOf('channel', row.channel),
+      outcome: <Outcome value={String(row.outcome)} />,
+      state: wordOf('state', row.state),
+      messages: number('messages', countText),
+      duration: number('duration_seconds', durationText),
+      handoffs: number('handoffs', countText),
+      cost: number('tokens_usd', value => valueText(value, 'usd')),
+      csat: number('csat_score', value => valueText(value, 'score')),
+    },
+    values: {},
+  }
+}
