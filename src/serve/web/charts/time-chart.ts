@@ -180,10 +180,11 @@ const STEPS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
 ]
 
-/** Returns the step with which the axis has at most five ticks. */
-function stepOf({ series }: TimeChart): number {
+/** Returns the step with which the axis has at most five ticks, and its end. */
+function roundAxis({ series }: TimeChart): { interval: number; max: number } {
   const most = Math.max(0, ...series.flatMap(({ cells }) => cells.map(({ value }) => value ?? 0)))
-  return STEPS.find(step => most / step <= 4) ?? Math.ceil(most / 4)
+  const interval = STEPS.find(step => most / step <= 4) ?? Math.ceil(most / 4)
+  return { interval, max: interval * Math.max(1, Math.ceil(most / interval)) }
 }
 
 export function timeOption(chart: TimeChart): Option {
@@ -215,7 +216,7 @@ export function timeOption(chart: TimeChart): Option {
         ...(kind === 'share' && { max: 1, interval: 0.25 }),
         ...(unit === 'count' && { minInterval: 1 }),
         splitNumber: 4,
-        ...(unit === 'seconds' && { interval: stepOf(chart) }),
+        ...(unit === 'seconds' && roundAxis(chart)),
         axisLabel: { color: cssColour('muted'), formatter: (value: number) => tickText(value, unit) },
         splitLine: splitLine(),
       },
