@@ -30,6 +30,18 @@ const BUILT: Readonly<Record<string, BuiltPage>> = {
     isFiltered: true,
     Shown: lazy(async () => (await import('./pages/conversations.tsx')).Conversations),
   },
+  explore: {
+    title: 'Explore',
+    about: 'What do the tables say? One SELECT in DuckDB’s SQL, over the published snapshot.',
+    isFiltered: false,
+    Shown: lazy(async () => (await import('./pages/explore.tsx')).Explore),
+  },
+  pipeline: {
+    title: 'Pipeline',
+    about: 'Is everything exported and current, and what needs an operator?',
+    isFiltered: false,
+    Shown: lazy(async () => (await import('./pages/pipeline.tsx')).PipelinePage),
+  },
 }
 
 function Head({ title, about, isFiltered }: { title: string; about: string; isFiltered: boolean }) {

@@ -61,3 +61,11 @@ export function ageText(seconds: number): string {
   if (seconds < 129_600) return `${Math.round(seconds / 3_600)} h`
   return `${Math.round(seconds / 86_400)} days`
 }
+
+/** `14 min ago`; a time that has not come yet is said as such, since one of two clocks is wrong. */
+export function agoText(iso: string | null, nowMs: number, none = 'never'): string {
+  if (iso === null) return none
+  const seconds = (nowMs - Date.parse(iso)) / 1_000
+  if (seconds < -60) return `in ${ageText(-seconds)} by this machine’s clock`
+  return seconds < 45 ? 'just now' : `${ageText(seconds)} ago`
+}

@@ -1,5 +1,6 @@
 // How the sessions of the billing period burn down, and whether they last until its end.
 import { useCallback, useMemo } from 'preact/hooks'
+import { PERIOD_DAYS } from '../../../core/planning/estimate.ts'
 import type { ShowTile } from '../api/pages.ts'
 import { useQuota, type WorkspaceQuota } from '../api/quota.ts'
 import { Chart } from '../charts/chart.tsx'
@@ -82,7 +83,7 @@ function Sentence({ quota }: { quota: WorkspaceQuota }) {
     <p class={isDoubtful ? 'doubt' : undefined}>
       <b>{text}</b>
       <small class="moved">
-        The vendor does not say when a period ends: {dayText(quota.ends)} is 31 days after its first report.
+        The vendor does not say when a period ends: {dayText(quota.ends)} is {PERIOD_DAYS} days after its first report.
       </small>
     </p>
   )

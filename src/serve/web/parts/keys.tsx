@@ -24,7 +24,7 @@ export function Keys({ entries, first }: { entries: readonly Entry[]; first: str
   useEffect(() => {
     let isGoing = false
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.composedPath()[0] ?? null)) return
       const found = isGoing ? letters.get(event.key) : undefined
       isGoing = event.key === 'g' && !isGoing
       if (found) go(addressOf(found.name === first ? '' : found.name))

@@ -1,0 +1,108 @@
+// Which days of each agent were exported, as a strip of days. Full marks are exported, low ones are not: colour alone says nothing.
+import { useState } from 'preact/hooks'
+import type { Cell } from '../../../metrics/answer.ts'
+import { type MetricAnswered, useMetrics } from '../api/metrics.ts'
+import { dayRange } from '../format/dates.ts'
+import { Answered, Empty } from '../parts/states.tsx'
+import { Tile } from '../parts/tile.tsx'
+import { labelOf, valueKey } from '../state/colours.ts'
+
+const ASKED = { metrics: ['conversations'], period: 'last-90-days', grain: 'day', split: 'agent', top: 1_000 } as const
+const SHOWN = 20
+const HEIGHT = 16
+const LOW = 5
+
+interface Strip {
+  key: string
+  name: string
+  cells: readonly Cell[]
+  /** Runs of days that were not exported. */
+  missing: { from: string; to: string }[]
+  days: number
+}
+
+function stripsOf({ series, buckets }: MetricAnswered): Strip[] {
+  const strips = series.flatMap(({ split, cells }): Strip[] => {
+    if (!split || split.isOther) return []
+    const missing: Strip['missing'] = []
+    for (const [at, { isCovered }] of cells.entries()) {
+      if (isCovered) continue
+      if (at > 0 && !cells[at - 1]!.isCovered) missing.at(-1)!.to = buckets[at]!.to
+      else missing.push({ from: buckets[at]!.from, to: buckets[at]!.to })
+    }
+    const days = cells.filter(({ isCovered }) => isCovered).length
+    return [{ key: valueKey(split), name: labelOf('agent', split), cells, missing, days }]
+  })
+  return strips.sort((a, b) => a.days - b.days)
+}
+
+export function CoverageStrips() {
+  const [isAll, setAll] = useState(false)
+  const answer = useMetrics({ ...ASKED, metrics: ['conversations'] })
+  const title = 'Which days are exported?'
+  return (
+    <Tile
+      id="coverage"
+      title={title}
+      subtitle="By agent and day · last 90 days · high: exported completely, low: not yet"
+      width="full"
+      sql={answer.data?.[0]?.sql ?? null}
+      csv={answer.data && (() => csvOf(answer.data![0]!))}
+    >
+      <Answered answer={answer} height={120}>
+        {([found]) => {
+          const strips = stripsOf(found!)
+          if (strips.length === 0) return <Empty>No conversation was exported in these days.</Empty>
+          return (
+            <>
+              <ul class="strips">
+                {strips.slice(0, isAll ? undefined : SHOWN).map(strip => (
+                  <StripRow key={strip.key} strip={strip} />
+                ))}
+              </ul>
+              {strips.length > SHOWN && !isAll && (
+                <button type="button" onClick={() => setAll(true)}>
+                  Show all {strips.length} agents
+                </button>
+              )}
+            </>
+          )
+        }}
+      </Answered>
+    </Tile>
+  )
+}
+
+const NAMED = 3
+
+function StripRow({ strip: { name, cells, missing, days } }: { strip: Strip }) {
+  const marks = (isCovered: boolean) =>
+    cells
+      .map((cell, at) => (cell.isCovered === isCovered ? `M${at} ${HEIGHT}h.8v-${isCovered ? HEIGHT : LOW}h-.8z` : ''))
+      .join('')
+  const rest = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : ''
+  return (
+    <li>
+      <span class="ranking-name" title={name}>
+        {name}
+      </span>
+      <svg viewBox={`0 0 ${cells.length} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        <path class="exported" d={marks(true)} />
+        <path class="missing" d={marks(false)} />
+      </svg>
+      <span class="note">
+        {days} of {cells.length} days
+        {missing.length > 0 && `; missing: ${missing.slice(-NAMED).map(dayRange).join(', ')}${rest}`}
+      </span>
+    </li>
+  )
+}
+
+const csvOf = (answer: MetricAnswered): string[][] => [
+  ['agent', 'day', 'exported'],
+  ...answer.series.flatMap(({ split, cells }) =>
+    split && !split.isOther
+      ? cells.map(({ isCovered }, at) => [valueKey(split), answer.buckets[at]!.key, String(isCovered)])
+      : [],
+  ),
+]

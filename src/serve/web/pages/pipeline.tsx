@@ -1,0 +1,419 @@
+// The operator's page: what needs somebody, and everything that `convohouse status` knows, live.
+import type { ComponentChildren } from 'preact'
+import { outcomeText } from '../../../core/run-record.ts'
+import { formatDuration } from '../../../core/time.ts'
+import { bytes, counted } from '../../../core/words.ts'
+import { useMay } from '../api/pages.ts'
+import { type Health, useHealth } from '../api/pipeline.ts'
+import { useQuota } from '../api/quota.ts'
+import { CoverageStrips } from '../charts/coverage-strips.tsx'
+import { ageText, agoText, timeText } from '../format/dates.ts'
+import { countText } from '../format/values.ts'
+import { Answered, Empty } from '../parts/states.tsx'
+import { DataTable } from '../parts/table.tsx'
+import { Tile } from '../parts/tile.tsx'
+import {
+  agentName,
+  checkText,
+  heldText,
+  lackText,
+  needsOf,
+  type Pipeline,
+  type ShownRun,
+  type ShownStatus,
+} from '../state/needs.ts'
+import { projectionOf } from '../state/quota-projection.ts'
+import { Quota } from './quota.tsx'
+
+export function PipelinePage() {
+  const mayHealth = useMay('health')
+  return mayHealth ? <Live /> : <Empty>This page needs a token with the scope `health`.</Empty>
+}
+
+function Live() {
+  const answer = useHealth()
+  return (
+    <Answered answer={answer} height={600}>
+      {health =>
+        health.pipeline ? (
+          <State health={health} pipeline={health.pipeline} />
+        ) : (
+          <Empty>
+            The state of the pipeline cannot be read now, as happens while another process begins to hold the warehouse.
+            It is tried again every 15 seconds; `convohouse status` says why if it lasts.
+          </Empty>
+        )
+      }
+    </Answered>
+  )
+}
+
+interface Known {
+  pipeline: Pipeline
+  nowMs: number
+}
+
+function State({ health, pipeline }: { health: Health; pipeline: Pipeline }) {
+  const nowMs = Date.now()
+  const mayMetrics = useMay('metrics')
+  const isOld = nowMs - health.readAtMs > 60_000
+  const known = { pipeline, nowMs }
+  return (
+    <>
+      <Needs {...known} />
+      <p class={isOld ? 'note doubt' : 'note'} aria-live="off">
+        State of {timeText(new Date(health.readAtMs).toISOString())}, renewed every 15 seconds; the figures of the other
+        pages are {ageText(health.ageSeconds)} old.
+      </p>
+      {pipeline.workspaces.map(status => (
+        <Cards key={status.workspaceId} status={status} nowMs={nowMs} isOne={pipeline.workspaces.length === 1} />
+      ))}
+      <div class="tiles">
+        <Agents {...known} />
+        {mayMetrics && <CoverageStrips />}
+        {mayMetrics && <Quota id="quota" spec={{ title: 'Will the quota last?', below: undefined, width: 'full' }} />}
+        <Runs {...known} />
+        <Events {...known} />
+        <Findings {...known} />
+        <Checks {...known} />
+        <Targets {...known} />
+      </div>
+    </>
+  )
+}
+
+/** Backquoted commands are shown as code. */
+const withCode = (text: string): ComponentChildren =>
+  text.split('`').map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part))
+
+function Needs({ pipeline, nowMs }: Known) {
+  const needs = needsOf(pipeline, nowMs)
+  return (
+    <section class={needs.length > 0 ? 'needs some' : 'needs'} aria-label="What needs you" role="status">
+      <h2>
+        {needs.length === 0
+          ? 'Nothing needs you.'
+          : `${counted(needs.length, 'thing')} ${needs.length === 1 ? 'needs' : 'need'} you`}
+      </h2>
+      {needs.length > 0 && (
+        <ul>
+          {needs.map(({ what, hint }) => (
+            <li key={what}>
+              {what}. {hint && <span class="note">{withCode(hint)}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function Card({ title, value, children }: { title: string; value: string; children?: ComponentChildren }) {
+  return (
+    <article class="figure short">
+      <h2>{title}</h2>
+      <p class="value">{value}</p>
+      <p class="change">{children}</p>
+    </article>
+  )
+}
+
+function Cards({ status, nowMs, isOne }: { status: ShownStatus; nowMs: number; isOne: boolean }) {
+  const { workspaceId, lastSuccess, lastRun, quota, events, landing, newestAt, conversations, openWindows } = status
+  const projected = useQuota().data?.find(({ workspace }) => workspace === workspaceId)
+  const projection = projected ? projectionOf(projected) : null
+  return (
+    <section aria-label={`Workspace ${workspaceId}`}>
+      {!isOne && <h2 class="group">{workspaceId}</h2>}
+      <div class="figures">
+        <Card title="Last successful sync" value={agoText(lastSuccess?.endedAt ?? null, nowMs)}>
+          {lastRun && lastRun.state !== 'ended'
+            ? `now: ${stateText(lastRun, nowMs)}`
+            : lastSuccess && countsText(lastSuccess)}
+        </Card>
+        <Card title="Newest conversation" value={agoText(newestAt, nowMs, 'none')}>
+          {counted(conversations, 'conversation')} stored
+          {openWindows > 0 && `, ${counted(openWindows, 'window')} not finished`}
+        </Card>
+        <Card title="Sessions used" value={quota ? countText(quota.usedSessions) : 'not reported'}>
+          {quota && `of ${countText(quota.includedSessions)} included`}
+          {projection && `; ${countText(projection.atEnd)} at the end of the period at the present pace`}
+          {quota &&
+            quota.unansweredSessions > 0 &&
+            `; up to ${countText(quota.unansweredSessions)} more may have been billed by unanswered requests`}
+        </Card>
+        <Card title="Requests left in this hour" value={quota ? countText(quota.requestsLeft) : 'not reported'}>
+          {quota && `of ${countText(quota.requestsPerHour)}; reported ${agoText(quota.reportedAt, nowMs)}`}
+        </Card>
+        <Card title="Waiting to be loaded" value={counted(events.waiting, 'event')}>
+          {events.waitingSince && `the oldest came ${agoText(events.waitingSince, nowMs)}; `}
+          {counted(landing.notLoaded, 'page')} of {countText(landing.pages)} in the landing ({bytes(landing.bytes)})
+        </Card>
+      </div>
+    </section>
+  )
+}
+
+const several = ({ workspaces }: Pipeline): boolean => workspaces.length > 1
+
+function Agents({ pipeline, nowMs }: Known) {
+  const rows = pipeline.workspaces.flatMap(status => status.agents.map(agent => ({ ...agent, of: status.workspaceId })))
+  const columns = [
+    { key: 'agent', title: 'Agent', isNumber: false },
+    ...(several(pipeline) ? [{ key: 'workspace', title: 'Workspace', isNumber: false }] : []),
+    { key: 'read', title: 'Exported through', isNumber: true },
+    { key: 'newest', title: 'Newest conversation', isNumber: true },
+    { key: 'stored', title: 'Conversations', isNumber: true },
+    { key: 'gaps', title: 'Gaps', about: 'Spans between exported ones that were not read', isNumber: true },
+    { key: 'open', title: 'Windows not finished', isNumber: true },
+  ]
+  return (
+    <Tile
+      id="agents"
+      title="How fresh is each agent?"
+      subtitle="Time since the newest export and conversation"
+      width="full"
+    >
+      {rows.length === 0 ? (
+        <Empty>No agent is known yet. `convohouse sync` reads them.</Empty>
+      ) : (
+        <DataTable
+          caption="How fresh is each agent?"
+          columns={columns}
+          sort="sort-agents"
+          rows={rows.map(agent => {
+            const through = agent.covered.at(-1)?.to ?? null
+            const gone = agent.missingSince ? ` (gone since ${timeText(agent.missingSince)})` : ''
+            return {
+              key: `${agent.of}/${agent.agentId}`,
+              cells: {
+                agent: `${agent.title ?? agent.agentId}${gone}`,
+                workspace: agent.of,
+                read: <Ago iso={through} nowMs={nowMs} none="nothing yet" />,
+                newest: <Ago iso={agent.newestAt} nowMs={nowMs} none="none" />,
+                stored: countText(agent.conversations),
+                gaps: countText(agent.gaps.length),
+                open: countText(agent.openWindows),
+              },
+              values: {
+                ...{ agent: agent.title ?? agent.agentId, workspace: agent.of, stored: agent.conversations },
+                read: through && Date.parse(through),
+                newest: agent.newestAt && Date.parse(agent.newestAt),
+                ...{ gaps: agent.gaps.length, open: agent.openWindows },
+              },
+            }
+          })}
+        />
+      )}
+    </Tile>
+  )
+}
+
+const Ago = ({ iso, nowMs, none }: { iso: string | null; nowMs: number; none: string }) => (
+  <span title={iso ? timeText(iso) : undefined}>{agoText(iso, nowMs, none)}</span>
+)
+
+const byText = ({ origin }: ShownRun): string => (origin ? ` by ${origin}` : '')
+
+const countsText = ({ conversations, requests, sessions }: ShownRun): string =>
+  [
+    counted(conversations ?? 0, 'conversation'),
+    counted(requests ?? 0, 'request'),
+    counted(sessions ?? 0, 'session'),
+  ].join(', ')
+
+function stateText(run: ShownRun, nowMs: number): string {
+  const started = `started ${agoText(run.startedAt, nowMs)}${byText(run)}`
+  switch (run.state) {
+    case 'running':
+      return `running, ${started}`
+    case 'paused':
+      return `paused ${agoText(run.pausedAt, nowMs)}, ${started}`
+    case 'waiting':
+      return `waiting for a Temporal worker, ${started}`
+    case 'killed':
+      return `killed, last seen ${agoText(run.endedAt, nowMs)}, ${started}`
+    case 'ended':
+      return `${outcomeText(run.outcome ?? 'ended', run.success === true)} ${agoText(run.endedAt, nowMs)}${byText(run)}, after ${formatDuration(run.durationMs ?? 0)} (${countsText(run)})`
+  }
+}
+
+function Runs({ pipeline, nowMs }: Known) {
+  return (
+    <Tile id="runs" title="How did the syncs go?" subtitle="The last run, and the last that failed">
+      {pipeline.workspaces.map(({ workspaceId, lastRun, lastFailure }) => (
+        <Facts key={workspaceId} title={several(pipeline) ? workspaceId : null}>
+          <Fact name="Last run">
+            {lastRun ? stateText(lastRun, nowMs) : 'none yet: `convohouse sync` starts one'}
+            {lastRun?.success === false && <Why run={lastRun} />}
+          </Fact>
+          {lastFailure?.run !== lastRun?.run && (
+            <Fact name="Last failure">
+              {lastFailure ? stateText(lastFailure, nowMs) : 'none'}
+              {lastFailure && <Why run={lastFailure} />}
+            </Fact>
+          )}
+        </Facts>
+      ))}
+    </Tile>
+  )
+}
+
+/** Codes leave the server; texts of errors do not, since they may quote data. */
+const Why = ({ run: { errorCode } }: { run: ShownRun }) =>
+  errorCode && (
+    <span class="note moved">
+      <code>{errorCode}</code>: docs/errors.md explains it, and {withCode('`convohouse status`')} shows the text and
+      what to do.
+    </span>
+  )
+
+const Facts = ({ title, children }: { title?: string | null; children: ComponentChildren }) => (
+  <>
+    {title && <h3>{title}</h3>}
+    <dl class="facts">{children}</dl>
+  </>
+)
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+function Events({ pipeline, nowMs }: Known) {
+  return (
+    <Tile id="events" title="Do webhook events arrive?" subtitle="By type · received and applied">
+      {pipeline.workspaces.map(({ workspaceId, events }) => (
+        <Facts key={workspaceId} title={several(pipeline) ? workspaceId : null}>
+          {events.received === 0 && (
+            <Fact name="Events">none received: only webhooks carry messages (docs/webhooks.md)</Fact>
+          )}
+          {events.types.map(({ type, events: count, last }) => (
+            <Fact key={type} name={type.replaceAll('_', ' ')}>
+              {counted(count, 'event')}, the last {agoText(last, nowMs)}
+            </Fact>
+          ))}
+          <Fact name="Waiting">
+            {counted(events.waiting, 'event')}
+            {events.waiting > 0 && ` (${bytes(events.waitingBytes)})`}
+          </Fact>
+          {events.failing && (
+            <Fact name="Not applied">
+              {events.failing.code} ({counted(events.failing.attempts, 'attempt')}, next try{' '}
+              {timeText(events.failing.nextTry)})
+            </Fact>
+          )}
+          {events.refused.map(({ reason, count, last }) => (
+            <Fact key={reason} name="Refused">
+              {counted(count, 'request')}: {reason.replaceAll('-', ' ')}, the last {agoText(last, nowMs)}
+            </Fact>
+          ))}
+          <Fact name="Conversations">
+            {countText(events.conversationsChanged)} changed since they were exported,{' '}
+            {countText(events.conversationsNotExported)} not exported yet
+          </Fact>
+        </Facts>
+      ))}
+    </Tile>
+  )
+}
+
+function Findings({ pipeline }: Known) {
+  return (
+    <Tile id="findings" title="Is the data as the vendor describes it?" subtitle="What loading found">
+      {pipeline.workspaces.map(({ workspaceId, findings, gaps, agents }) => (
+        <Facts key={workspaceId} title={several(pipeline) ? workspaceId : null}>
+          <Fact name="Drift">
+            {counted(findings.driftPaths, 'undeclared field')}
+            {findings.driftPaths > 0 && (
+              <span class="note moved">kept in extra; {withCode('`convohouse query "FROM _drift"` shows them')}</span>
+            )}
+          </Fact>
+          <Fact name="Data issues">
+            {countText(findings.issues)} on {counted(findings.issuePaths, 'path')}
+            {findings.issues > 0 && (
+              <span class="note moved">{withCode('`convohouse query "FROM _issues"` shows them')}</span>
+            )}
+          </Fact>
+          <Fact name="Quarantine">{counted(findings.quarantined, 'record')}</Fact>
+          <Fact name="Secrets">{countText(findings.secretsRemoved)} removed before landing</Fact>
+          {gaps.map(gap => (
+            <Fact key={`${gap.agentId} ${gap.toSec}`} name="Unreadable">
+              {agentName({ agents }, gap.agentId)}: {gap.code}, {counted(gap.tries, 'try', 'tries')}
+            </Fact>
+          ))}
+        </Facts>
+      ))}
+    </Tile>
+  )
+}
+
+function Checks({ pipeline: { checks, models, held }, nowMs }: Known) {
+  const isFine = checks.length + models.length + held.length === 0
+  return (
+    <Tile id="checks" title="Do checks and models pass?" subtitle="Checks, models and statements that passed a limit">
+      <Facts>
+        {isFine && (
+          <Fact name="All">Every check passed when it last ran, every model was built, no statement is held.</Fact>
+        )}
+        {checks.map(check => (
+          <Fact key={check.name} name={check.name}>
+            {checkText(check)}, {agoText(check.checkedAt, nowMs)}
+            <span class="note moved">{check.about}</span>
+          </Fact>
+        ))}
+        {models.map(({ name, outcome }) => (
+          <Fact key={name} name={name}>
+            model not built: {outcome}
+          </Fact>
+        ))}
+        {held.map(one => (
+          <Fact key={one.name} name="Held">
+            {heldText(one)}, {agoText(one.heldAt, nowMs)}: {one.name}
+          </Fact>
+        ))}
+      </Facts>
+    </Tile>
+  )
+}
+
+function Targets({ pipeline: { targets }, nowMs }: Known) {
+  return (
+    <Tile
+      id="targets"
+      title="Are the published copies current?"
+      subtitle="By target · time since its rows were read"
+      width="full"
+    >
+      {targets.length === 0 ? (
+        <p class="note">No target is configured besides the snapshot that this dashboard reads (docs/publishing.md).</p>
+      ) : (
+        <DataTable
+          caption="Are the published copies current?"
+          columns={[
+            { key: 'target', title: 'Target', isNumber: false },
+            { key: 'type', title: 'Type', isNumber: false },
+            { key: 'published', title: 'Published', isNumber: true },
+            { key: 'lack', title: 'Lacks', isNumber: false },
+            { key: 'failure', title: 'Last failure', isNumber: false },
+          ]}
+          sort="sort-targets"
+          rows={targets.map(target => ({
+            key: target.target,
+            cells: {
+              ...{ target: target.target, type: target.type, lack: lackText(target) },
+              published: <Ago iso={target.asOf} nowMs={nowMs} none="never" />,
+              failure: target.failure ? `${agoText(target.failure.at, nowMs)}: ${target.failure.code}` : 'none',
+            },
+            values: {
+              ...{ target: target.target, type: target.type, lack: target.lagSeconds },
+              ...{ published: target.asOf && Date.parse(target.asOf), failure: target.failure?.at ?? null },
+            },
+          }))}
+        />
+      )}
+    </Tile>
+  )
+}
