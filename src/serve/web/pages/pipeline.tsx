@@ -13,7 +13,6 @@ import { Answered, Empty } from '../parts/states.tsx'
 import { DataTable } from '../parts/table.tsx'
 import { Tile } from '../parts/tile.tsx'
 import {
-  agentName,
   checkText,
   heldText,
   lackText,
@@ -271,7 +270,7 @@ const Why = ({ run: { errorCode } }: { run: ShownRun }) =>
 const Facts = ({ title, children }: { title?: string | null; children: ComponentChildren }) => (
   <>
     {title && <h3>{title}</h3>}
-    <dl class="facts">{children}</dl>
+    <dl class="named">{children}</dl>
   </>
 )
 
@@ -299,17 +298,6 @@ function Events({ pipeline, nowMs }: Known) {
             {counted(events.waiting, 'event')}
             {events.waiting > 0 && ` (${bytes(events.waitingBytes)})`}
           </Fact>
-          {events.failing && (
-            <Fact name="Not applied">
-              {events.failing.code} ({counted(events.failing.attempts, 'attempt')}, next try{' '}
-              {timeText(events.failing.nextTry)})
-            </Fact>
-          )}
-          {events.refused.map(({ reason, count, last }) => (
-            <Fact key={reason} name="Refused">
-              {counted(count, 'request')}: {reason.replaceAll('-', ' ')}, the last {agoText(last, nowMs)}
-            </Fact>
-          ))}
           <Fact name="Conversations">
             {countText(events.conversationsChanged)} changed since they were exported,{' '}
             {countText(events.conversationsNotExported)} not exported yet
@@ -323,7 +311,7 @@ function Events({ pipeline, nowMs }: Known) {
 function Findings({ pipeline }: Known) {
   return (
     <Tile id="findings" title="Is the data as the vendor describes it?" subtitle="What loading found">
-      {pipeline.workspaces.map(({ workspaceId, findings, gaps, agents }) => (
+      {pipeline.workspaces.map(({ workspaceId, findings }) => (
         <Facts key={workspaceId} title={several(pipeline) ? workspaceId : null}>
           <Fact name="Drift">
             {counted(findings.driftPaths, 'undeclared field')}
@@ -339,11 +327,6 @@ function Findings({ pipeline }: Known) {
           </Fact>
           <Fact name="Quarantine">{counted(findings.quarantined, 'record')}</Fact>
           <Fact name="Secrets">{countText(findings.secretsRemoved)} removed before landing</Fact>
-          {gaps.map(gap => (
-            <Fact key={`${gap.agentId} ${gap.toSec}`} name="Unreadable">
-              {agentName({ agents }, gap.agentId)}: {gap.code}, {counted(gap.tries, 'try', 'tries')}
-            </Fact>
-          ))}
         </Facts>
       ))}
     </Tile>

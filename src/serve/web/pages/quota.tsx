@@ -52,8 +52,8 @@ export function Quota({ spec, id }: { spec: Pick<ShowTile, 'title' | 'below' | '
 
 const perDayText = (perDay: number): string => countText(Math.round(perDay))
 
-/** Says what the quota comes to; also for the pipeline's page. */
-export function quotaSentence(quota: WorkspaceQuota): { text: string; isDoubtful: boolean } {
+/** Says what the quota comes to. */
+function quotaSentence(quota: WorkspaceQuota): { text: string; isDoubtful: boolean } {
   const { includedSessions: included, ends, overageSessions, overagePacks, days } = quota
   const projection = projectionOf(quota)
   const used = days.at(-1)?.usedSessions ?? 0

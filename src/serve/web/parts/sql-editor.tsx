@@ -182,7 +182,7 @@ export function SqlEditor(props: EditorProps) {
   return <div ref={host} class="sql-editor" />
 }
 
-export const KEYS =
+const KEYS =
   'Ctrl+Enter or ⌘+Enter runs. Tab takes a completion; with none shown (Esc closes them), Tab leaves the editor.'
 
 function diagnosticsOf({ state }: EditorView, place: EditorProps['place']): Diagnostic[] {

@@ -46,7 +46,7 @@ const atSecond = (second: number): string => timeText(new Date(second * 1_000).t
 const rangeText = ({ fromSec, toSec }: { fromSec: number | null; toSec: number }): string =>
   `${fromSec === null ? 'the beginning' : atSecond(fromSec)} to ${atSecond(toSec)}`
 
-export const agentName = ({ agents }: Pick<ShownStatus, 'agents'>, agentId: string): string =>
+const agentName = ({ agents }: Pick<ShownStatus, 'agents'>, agentId: string): string =>
   agents.find(agent => agent.agentId === agentId)?.title ?? agentId
 
 const refusals = (refused: readonly RefusedStatus[], whose: string, nowMs: number): Need[] =>
