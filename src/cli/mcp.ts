@@ -46,7 +46,7 @@ async function runMcp(flags: McpFlags): Promise<number> {
   const held = new Set(flags.scope ?? DEFAULT_SCOPES)
   const { version } = packageFacts()
   const ended = new Promise<void>(resolve => process.stdin.once('end', resolve).once('close', resolve))
-  const handle = serveStdio(() => assistantServer({ readers, metrics, classes, scopes: held, version }))
+  const handle = serveStdio(() => assistantServer({ readers, metrics, classes, scopes: held, caller: null, version }))
   try {
     await Promise.race([ended, untilStopping(stop)])
     return EXIT_CODES.ok

@@ -41,6 +41,9 @@ function expectPublished(metric: Metric, request: ResolvedRequest, columns: Read
   })
 }
 
+/** Value of a dimension in marts where none is stated. */
+const UNKNOWN = 'unknown'
+
 /** Day of an empty warehouse: every period lies after it. */
 export const NO_DAY = '1970-01-01'
 
@@ -59,6 +62,13 @@ async function prepare({ rows, columns, metrics }: MetricsContext, given: Metric
   return { extent: extent!, today, request, asked, concerned }
 }
 
+/** Tells whether the values of a metric that are added up for a value of the split (null: for all) have one known unit. */
+function hasOneUnit({ unitBy }: Metric, { split, filters }: ResolvedRequest, value: SplitValue | null): boolean {
+  if (unitBy === null) return true
+  const units = split === unitBy && value && !value.isOther ? [value.value] : (filters[unitBy] ?? [])
+  return units.length === 1 && units[0] !== null && units[0] !== UNKNOWN
+}
+
 /** Returns the answers with the rows that they were made from. */
 async function readMetrics(context: MetricsContext, given: MetricsRequest) {
   const { extent, today, request, asked, concerned } = await prepare(context, given)
@@ -75,9 +85,8 @@ async function readMetrics(context: MetricsContext, given: MetricsRequest) {
   const isCovered = coverageOf(coverage, { ...concerned, extent, byAgent })
   return asked.map(metric => {
     const { sql, rows } = found.get(metric)!
-    const { unitBy } = metric
-    const mixesUnits = unitBy !== null && split === unitBy && concerned.filters[unitBy]?.length !== 1
-    const answer = answerOf({ metric, grain, mixesUnits, ...concerned, rows, today, isCovered })
+    const hasUnit = (value: SplitValue | null) => hasOneUnit(metric, request, value)
+    const answer = answerOf({ metric, grain, hasUnit, ...concerned, rows, today, isCovered })
     return { metric, rows, answer: { ...answer, sql } }
   })
 }
@@ -161,9 +170,11 @@ export async function explainMetric(context: MetricsContext, given: MetricsReque
     })
   const notAdditive = new ConvohouseError('METRIC_INVALID', {
     what: `Parts of ${metric.name} do not add up to the whole, so they cannot explain its change.`,
-    hint: 'Ask for a count, a sum, a share or an average, and split sums of money by another dimension than their currency.',
+    hint: 'Ask for a count, a sum, a share or an average, and split sums of money, in one known currency, by another dimension.',
   })
-  if (!metric.isAdditive || metric.isLevel || split === metric.unitBy) throw notAdditive
+  const { unitBy } = metric
+  const isOfUnknown = unitBy !== null && [null, UNKNOWN].includes(given.filters[unitBy]?.[0] ?? null)
+  if (!metric.isAdditive || metric.isLevel || split === unitBy || isOfUnknown) throw notAdditive
   const wanted = { metrics: [metric.name], grain: 'none' as const, compare: true, top: EXPLAINED_VALUES }
   const [read] = await readMetrics(context, { ...given, ...wanted })
   const { answer, rows } = read!

@@ -50,8 +50,8 @@ export type CoverageOf = (bucket: Bucket, split: SplitValue | null) => boolean
 export interface AnswerInput {
   metric: Metric
   grain: Grain
-  /** True if the values of the split have different units, so that only each of them has a value. */
-  mixesUnits: boolean
+  /** False for values of the split whose units are unlike or unknown, and are not added up. Null: for all of them. */
+  hasUnit: (split: SplitValue | null) => boolean
   period: Period
   before: Period | null
   rows: readonly MetricRow[]
@@ -102,7 +102,7 @@ function splitsIn(metric: Metric, rows: readonly MetricRow[]): SplitValue[] {
 export function answerOf({
   metric,
   grain,
-  mixesUnits,
+  hasUnit,
   period,
   before,
   rows,
@@ -115,8 +115,7 @@ export function answerOf({
   const side = (isBefore: boolean, bucket: string | null, days: Bucket, split: SplitValue | null): Compared => {
     const row = found.get(rowKey(isBefore, bucket, split))
     const covered = !metric.needsCoverage || isCovered(days, split)
-    const isMixed = mixesUnits && (split?.isOther ?? true)
-    return { value: isMixed ? null : valueIn(metric, row, covered), n: row?.n ?? 0, isCovered: covered }
+    return { value: hasUnit(split) ? valueIn(metric, row, covered) : null, n: row?.n ?? 0, isCovered: covered }
   }
   // Sums of unlike parts of two periods, such as the three and the five days of a first week, are not compared.
   const isSum = !metric.isLevel && (isRankedByValue(metric) || (metric.unit === 'count' && !metric.denominator))

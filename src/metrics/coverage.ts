@@ -45,12 +45,13 @@ SELECT _before AS "isBefore", _bucket::VARCHAR AS bucket, CASE WHEN agent_id IS 
 FROM of_workspaces GROUP BY ALL`
 }
 
-/** Returns the SQL of the newest day of the data, which is not over, and the number of workspaces. */
+/** Returns the SQL of the newest day of the data concerned (else of all data), which is not over, and the number of workspaces. */
 export function extentSql(rows: Pick<Rows, 'filters'>): string {
   const filters = agentFilters(rows)
   const everyDay = { from: '0001-01-01', to: '9999-12-31' }
-  return `SELECT min(last_day)::VARCHAR AS today, count(*)::DOUBLE AS workspaces FROM (
-  SELECT max(day) AS last_day FROM marts.coverage_daily WHERE ${rowsSql('true', { period: everyDay, before: null, filters })} GROUP BY workspace_id)`
+  const isConcerned = rowsSql('true', { period: everyDay, before: null, filters })
+  return `SELECT coalesce(min(concerned), min(last_day))::VARCHAR AS today, count(concerned)::DOUBLE AS workspaces FROM (
+  SELECT max(day) FILTER (${isConcerned}) AS concerned, max(day) AS last_day FROM marts.coverage_daily GROUP BY workspace_id)`
 }
 
 export interface Extent {
@@ -69,7 +70,7 @@ export function coverageOf(
   const found = new Map(rows.map(row => [keyOf(row.isBefore, row.bucket, row.workspace, row.agent), row]))
   const lastDay = addDays(extent.today ?? period.from, -1)
   return (bucket, split) => {
-    if (extent.today === null) return false
+    if (extent.workspaces === 0) return false
     const isBefore = before !== null && bucket.to < period.from
     const whole = isBefore ? before : period
     const isWhole = bucket.from === whole.from && bucket.to === whole.to

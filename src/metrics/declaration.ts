@@ -38,6 +38,8 @@ export interface Metric {
   isAdditive: boolean
   /** SQL condition for the rows of the conversations that the numerator counts; null if there are none to show. */
   behind: string | null
+  /** True for a metric of the user, whose SQL may fail: it shares no statement. */
+  isOwn: boolean
 }
 
 /** What most metrics leave as it is. */
@@ -50,6 +52,7 @@ const DEFAULTS = {
   isAdditive: true,
   better: null,
   behind: null,
+  isOwn: false,
 } satisfies Partial<Metric>
 
 type Optional = keyof typeof DEFAULTS | 'minimum' | 'n'

@@ -51,7 +51,7 @@ function metricIn(file: YamlFile, taken: ReadonlySet<string>): OwnMetric {
   const result = declaredIn(declaration, file)
   if ('problem' in result) return { name, metric: null, problem: result.problem }
   const dimensions = [...new Set([...EVERYWHERE, ...result.declared.dimensions])]
-  const metric = metricOf({ ...result.declared, name, dimensions } as MetricFields)
+  const metric = metricOf({ ...result.declared, name, dimensions, isOwn: true } as MetricFields)
   const problem = metricProblem(metric, taken)
   return problem === null ? { name, metric } : { name, metric: null, problem }
 }

@@ -90,11 +90,12 @@ export const rowsOfMetric = (rows: readonly StatementRow[], at: number): MetricR
     return { ...row, numerator, denominator, n } as MetricRow
   })
 
-/** Returns the statements for metrics: one for those of the same rows which, if they are split, rank the values alike. */
+/** Returns the statements for metrics: one for ours of the same rows which, if they are split, rank the values alike. */
 export function statementsOf(metrics: readonly Metric[], rows: Rows, grouping: Grouping): Statement[] {
   const together = new Map<string, Metric[]>()
   for (const metric of metrics) {
-    const key = JSON.stringify([metric.mart, metric.where, metric.isLevel, grouping.split && rankSql(metric)])
+    const own = metric.isOwn && metric.name
+    const key = JSON.stringify([own, metric.mart, metric.where, metric.isLevel, grouping.split && rankSql(metric)])
     together.set(key, [...(together.get(key) ?? []), metric])
   }
   return [...together.values()].map(some => ({ metrics: some, sql: statementSql(some, rows, grouping) }))

@@ -34,13 +34,22 @@ export async function columnClasses(models: string | null, policy: PiiPolicy): P
 /** True for values that leave without the scope `content`. */
 export const isPlain = (pii: PiiClass): boolean => !isPersonal(pii)
 
+const formOf = (pii: PiiClass): string | null => FORMS[pii as keyof typeof FORMS] ?? null
+
+/** True if a token without the scope `content` may know whether the column of the published table has this value. */
+export async function isSeen(table: string, column: string, value: string): Promise<boolean> {
+  const { columns } = (await describedTables()).find(({ name }) => name === table)!
+  const { pii } = columns.find(({ name }) => name === column)!
+  const form = formOf(pii)
+  return isPlain(pii) && (form === null || new RegExp(`^(?:${form})$`).test(value))
+}
+
 /** Returns the SQL list of the columns of published table `c` that a token may see, without bookkeeping. */
 export async function columnsSeen(table: string, withContent: boolean): Promise<string> {
   const { columns } = (await describedTables()).find(({ name }) => name === table)!
   const shown = columns.filter(({ name, pii }) => (withContent || isPlain(pii)) && !/^(_|payload_)/.test(name))
-  const form = (pii: PiiClass) => (withContent || !Object.hasOwn(FORMS, pii) ? null : FORMS[pii as keyof typeof FORMS])
   return shown
-    .map(({ name, pii }) => [`c.${name}`, name, form(pii)] as const)
+    .map(({ name, pii }) => [`c.${name}`, name, withContent ? null : formOf(pii)] as const)
     .map(([value, name, word]) =>
       word === null ? value : `CASE WHEN regexp_full_match(${value}::VARCHAR, '${word}') THEN ${value} END AS ${name}`,
     )

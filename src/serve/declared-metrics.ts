@@ -15,6 +15,7 @@ import {
 import type { Metric } from '../metrics/declaration.ts'
 import { columnsOf, DIMENSIONS, type DimensionName } from '../metrics/dimensions.ts'
 import { dimensionsUsed, type MetricsRequest, metricNamed, metricsRequest, mostCells } from '../metrics/request.ts'
+import { errorAnswer } from '../warehouse/query/http/protocol.ts'
 import type { Scope } from './access/tokens.ts'
 import { type ColumnClasses, isPlain } from './column-classes.ts'
 import { AnswerCache } from './readers/answer-cache.ts'
@@ -26,6 +27,9 @@ export const metricsQueries = z.strictObject({
 })
 
 type QueryAnswer = { metrics: MetricAnswered[] } | Behind | ExplanationAnswer
+
+/** In the place of an answer: one failing query of several. */
+type Refusal = ReturnType<typeof errorAnswer>['body']
 
 /** A metric as clients see it. */
 const SHOWN = [
@@ -63,28 +67,38 @@ export class DeclaredMetrics {
     }))
   }
 
-  /** @throws METRIC_UNKNOWN, METRIC_INVALID, SCOPE_MISSING */
+  /** The error of one of several queries is its answer. @throws METRIC_UNKNOWN, METRIC_INVALID, SCOPE_MISSING of a single one */
   answer(
     readers: Pick<SnapshotReaders, 'reading'>,
     { queries }: z.output<typeof metricsQueries>,
     scopes: ReadonlySet<Scope>,
-  ): Promise<{ answers: QueryAnswer[] } & SnapshotState> {
-    for (const query of queries) this.expectShown(query, scopes)
-    const cells = queries.reduce((sum, query) => sum + mostCells(query, NO_DAY), 0)
-    if (cells > MAX_CELLS)
-      throw new ConvohouseError('METRIC_INVALID', {
-        what: `The answer may have ${cells} cells, and one may have ${MAX_CELLS}.`,
-        hint: 'Ask for fewer metrics, a coarser grain, a shorter period or a smaller `top`; or in several requests.',
-      })
+  ): Promise<{ answers: (QueryAnswer | Refusal)[] } & SnapshotState> {
+    let cells = 0
+    const expectAllowed = (query: MetricsRequest) => {
+      this.expectShown(query, scopes)
+      const most = cells + mostCells(query, NO_DAY)
+      if (most > MAX_CELLS)
+        throw new ConvohouseError('METRIC_INVALID', {
+          what: `The answer may have ${most} cells, and one may have ${MAX_CELLS}.`,
+          hint: 'Ask for fewer metrics, a coarser grain, a shorter period or a smaller `top`; or in several requests.',
+        })
+      cells = most
+    }
     return readers.reading(async (rows, state) => {
       const context = await this.contextOf(rows)
-      const cached = (query: MetricsRequest) =>
-        this.answers.get(`${state.version} ${JSON.stringify(query)}`, async () => {
+      const answered = async (query: MetricsRequest) => {
+        expectAllowed(query)
+        return this.answers.get(`${state.version} ${JSON.stringify(query)}`, async () => {
           const answer = await answerOne(context, query)
           // Objects take some five times the memory of their text.
           return { answer, bytes: 5 * JSON.stringify(answer).length }
         })
-      return { answers: await Promise.all(queries.map(cached)), ...state }
+      }
+      const refused = (error: unknown) => {
+        if (queries.length === 1 || !(error instanceof ConvohouseError)) throw error
+        return errorAnswer(error).body
+      }
+      return { answers: await Promise.all(queries.map(query => answered(query).catch(refused))), ...state }
     })
   }
 

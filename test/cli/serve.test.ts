@@ -3,12 +3,14 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
+import { SECOND } from '../../src/core/time.ts'
 import { YIELD_PATH } from '../../src/serve/own-snapshot.ts'
 import { withoutTemporal } from '../faults/without-temporal.ts'
 import { freePort } from '../ports.ts'
@@ -133,13 +135,14 @@ describe('serve', () => {
       )
     await until(isServing)
     await running.said('Serving')
-    const { stdout } = await promisify(execFile)('pgrep', [
-      '-P',
-      String(running.process.pid),
-      '-f',
-      'serve --supervised',
-    ])
-    process.kill(Number(stdout), 'SIGKILL')
+    const ofServe = ['-P', String(running.process.pid), '-f', 'serve --supervised']
+    const pid = async () => Number((await promisify(execFile)('pgrep', ofServe)).stdout)
+    const first = await pid()
+    // Ctrl-C reaches the whole group; when this process ends is up to `up`.
+    process.kill(first, 'SIGINT')
+    await sleep(SECOND)
+    expect([await pid(), await isServing()]).toEqual([first, true])
+    process.kill(first, 'SIGKILL')
     await running.said('The process that serves figures was ended by SIGKILL')
     await until(isServing)
     const { code } = await running.kill('SIGINT')

@@ -9,12 +9,13 @@ import { rowsHere } from '../../src/warehouse/query/rows.ts'
 
 const base = {
   ...{ title: '', subject: '', definition: '', misleads: '', mart: 'facts', where: 'true' },
-  dimensions: ['channel', 'currency'] as const,
+  dimensions: ['workspace', 'channel', 'currency'] as const,
 }
 const METRICS = (
   [
     { ...base, name: 'count', ...countOf() },
     { ...base, name: 'value', unit: 'money', numerator: 'fsum(value)', unitBy: 'currency' },
+    { ...base, name: 'lead_value', mart: 'leads', unit: 'money', numerator: 'fsum(value)', unitBy: 'currency' },
     { ...base, name: 'median', unit: 'seconds', numerator: 'median(value)' },
   ] satisfies MetricFields[]
 ).map(metricOf)
@@ -28,12 +29,18 @@ beforeAll(async () => {
     CREATE TABLE marts.coverage_daily AS SELECT 'w' AS workspace_id, 'a' AS agent_id, ${days} AS day, true AS is_covered;
     CREATE TABLE marts.facts AS SELECT * RENAME (currency AS lead_currency), row_number() OVER () % 10 + 1 AS value FROM (
       SELECT 'w' AS workspace_id, 'a' AS agent_id, ${days} AS day, 13 AS local_hour, channel, currency
-      FROM (VALUES ('web', 'EUR'), ('voice', 'USD')) t(channel, currency))`)
+      FROM (VALUES ('web', 'EUR'), ('voice', 'USD')) t(channel, currency));
+    CREATE TABLE marts.leads AS FROM marts.facts UNION ALL SELECT * REPLACE ('unknown' AS lead_currency) FROM marts.facts WHERE channel = 'web'`)
 })
 afterAll(() => instance.closeSync())
 
 function context() {
-  const columns = new Set(['day', 'local_hour', 'channel', 'lead_currency'].map(name => `facts.${name}`))
+  const columns = new Set(
+    ['day', 'local_hour', 'channel', 'lead_currency', 'workspace_id'].flatMap(name => [
+      `facts.${name}`,
+      `leads.${name}`,
+    ]),
+  )
   return { rows: rowsHere(instance, { timeoutMs: 60_000 }), columns, metrics: METRICS }
 }
 
@@ -70,6 +77,35 @@ it('values of unlike units have no total, no others and no explanation', async (
   expect(one.series.at(-1)!.total!.value).toBeGreaterThan(0)
   const request = metricsRequest.parse({ ...given, period: OCTOBER })
   await expect(explainMetric(context(), request)).rejects.toMatchObject({ code: 'METRIC_INVALID' })
+})
+
+it('values of unknown unit are counted, but not added up, and not explained', async () => {
+  const all = await answer({ metrics: ['lead_value'], split: 'currency' })
+  const unknown = all.series.find(({ split }) => split?.value === 'unknown')
+  expect(unknown!.total).toMatchObject({ value: null, n: 31 })
+  const filters = { currency: ['unknown'] }
+  for (const given of [{}, { split: 'currency' }, { split: 'channel' }]) {
+    const { series } = await answer({ metrics: ['lead_value'], filters, ...given })
+    for (const { total } of series) expect(total).toMatchObject({ value: null, n: 31 })
+  }
+  const request = metricsRequest.parse({ metrics: ['lead_value'], filters, split: 'channel', period: OCTOBER })
+  await expect(explainMetric(context(), request)).rejects.toMatchObject({ code: 'METRIC_INVALID' })
+})
+
+it('a workspace without data has the relative periods of all data', async () => {
+  const { period, series } = await answer({
+    ...{ metrics: ['count'], period: 'last-7-days', filters: { workspace: ['nowhere'] } },
+  })
+  expect(period).toEqual({ from: '2026-10-25', to: '2026-10-31' })
+  expect(series.at(-1)!.total).toMatchObject({ value: null, n: 0, isCovered: false })
+})
+
+it('a metric of the user shares no statement', async () => {
+  const [count] = METRICS
+  const metrics = [count!, { ...count!, name: 'own', isOwn: true }, { ...count!, name: 'ours' }]
+  const given = metricsRequest.parse({ metrics: ['count', 'own', 'ours'], period: OCTOBER })
+  const [first, own, ours] = await answerMetrics({ ...context(), metrics }, given)
+  expect([first!.sql === ours!.sql, first!.sql === own!.sql]).toEqual([true, false])
 })
 
 it('a metric whose parts do not add up, which nothing declares, has no explanation', async () => {

@@ -136,7 +136,7 @@ it('any split, grain, filter and comparison equals a recomputation from the rows
     const splitBy = (one: Fact) => (split === 'agent' ? [one.workspace_id, one.agent_id] : [null, one.channel])
     for (const { metric, rows } of answered) {
       const whole = { period, before, rows, today: '2030-01-01', isCovered: () => true }
-      const answer = answerOf({ metric, grain, mixesUnits: false, ...whole })
+      const answer = answerOf({ metric, grain, hasUnit: () => true, ...whole })
       const named = answer.series.flatMap(({ split }) => (split && !split.isOther ? [split] : []))
       const isNamed = (one: Fact) =>
         named.some(name => name.workspaceId === splitBy(one)[0] && name.value === splitBy(one)[1])

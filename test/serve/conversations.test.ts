@@ -61,6 +61,26 @@ describe('the list of conversations', () => {
       expect(await found(`words=${encodeURIComponent(other)}`)).toBe(0)
   })
 
+  it('is filtered by free text with the scope `content` only', async () => {
+    const [[text]] = (await rowsIn(
+      at.path,
+      "SELECT min(end_reason) FROM marts.fct_conversations WHERE end_reason LIKE '% %'",
+    )) as [[string]]
+    const codeOf = async (filter: string, ...scopes: Scope[]) => {
+      const headers = bearer(await tokenFor(at.tokens, ...scopes))
+      const { json } = await send(at.running, `/v1/conversations?${filter}`, { headers })
+      return json.error?.code ?? json.conversations.length > 0
+    }
+    for (const [filter, value, seen] of [
+      ['endReason', text, 'unknown'],
+      ['state', 'I am Ann', 'ended_chat'],
+    ] as const) {
+      expect(await codeOf(`${filter}=${encodeURIComponent(value)}`, 'metrics')).toBe('SCOPE_MISSING')
+      expect(await codeOf(`${filter}=${seen}`, 'metrics')).toBe(true)
+    }
+    expect(await codeOf(`endReason=${encodeURIComponent(text)}`, 'metrics', 'content')).toBe(true)
+  })
+
   it('has the agents that are named, in one workspace or in all', async () => {
     const [[workspace, agent, here, everywhere]] = (await rowsIn(
       at.path,

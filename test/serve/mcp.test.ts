@@ -7,6 +7,7 @@ import { rowsIn } from '../publish/published.ts'
 import { bearer, send, served, tokenFor } from './served.ts'
 
 const at = served()
+const YEARS = { from: '2024-01-01', to: '2026-12-31' }
 
 async function assistant(...scopes: Scope[]): Promise<Client> {
   const headers = bearer(await tokenFor(at.tokens, ...scopes))
@@ -59,6 +60,7 @@ it('answers are the published figures, with as-of, SQL and what limits them', as
     ['query', { sql: 'SELECT nothing' }, 'SQL_INVALID'],
     ['query', { sql: "SELECT repeat('x', 300_000) FROM range(4)" }, 'QUERY_MEMORY'],
     ['query_metrics', { metrics: ['revenue'], period }, 'METRIC_UNKNOWN'],
+    ['query_metrics', { metrics: Array(20).fill('conversations'), period: YEARS, grain: 'day' }, 'QUERY_MEMORY'],
     ['describe_table', { table: 'secrets' }, 'FLAG_INVALID'],
     ['conversation', { workspace: 'w', agent: 'a', id: 'none' }, 'CONVERSATION_UNKNOWN'],
   ] as const) {

@@ -106,8 +106,24 @@ describe('declared figures', () => {
 
   it('are refused before an answer could fill the memory', async () => {
     const period = { from: '2024-01-01', to: '2026-12-31' }
-    const query = { metrics: Array(20).fill('tagged_conversations'), period, grain: 'day', split: 'tag' }
-    expect((await ask(...Array(50).fill(query))).json.error.code).toBe('METRIC_INVALID')
+    const query = { metrics: Array(16).fill('tagged_conversations'), period, grain: 'day', split: 'tag', top: 9 }
+    const { answers } = (await ask(...Array(10).fill(query))).json
+    const codes = answers.map((one: { error?: { code: string } }) => one.error?.code)
+    expect(codes).toEqual([undefined, ...Array(9).fill('METRIC_INVALID')])
+    expect((await ask({ ...query, top: 100 })).json.error.code).toBe('METRIC_INVALID')
+  })
+
+  it('that fail leave the others of the request answered', async () => {
+    const asked = { metrics: ['conversations'], period: EVER }
+    const { status, json } = await ask({ ...asked, metrics: ['nonsense'] }, asked, { ...asked, split: 'tag' })
+    expect([status, json.answers]).toMatchObject([
+      200,
+      [
+        { error: { code: 'METRIC_UNKNOWN', what: expect.any(String), hint: expect.any(String) } },
+        { metrics: [{ metric: 'conversations' }] },
+        { error: { code: 'METRIC_INVALID' } },
+      ],
+    ])
   })
 
   it('of users quote no value of the data in an error', async () => {

@@ -319,6 +319,29 @@ describe('clients that do not read', () => {
     expect(answer.status).toBe(200)
     for (const client of clients) client.destroy()
   })
+
+  it('of one token leave slots to others, for SQL and for Parquet', async () => {
+    const { running, tokens } = await at.start()
+    const [greedy, other] = [await tokenFor(tokens, 'sql'), await tokenFor(tokens, 'sql')]
+    const body = JSON.stringify({ sql: 'SELECT md5(range::VARCHAR) AS x FROM range(1000000)' })
+    for (const [Accept, slots] of [
+      ['text/csv', 2],
+      ['application/vnd.apache.parquet', 1],
+    ] as const) {
+      const headers = { ...bearer(greedy), Accept, 'Content-Type': 'application/json', 'Content-Length': body.length }
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+      const clients = Array.from({ length: 6 }, () => connect(running.port, '127.0.0.1', () => {}))
+      for (const client of clients)
+        client.on('error', () => {}).write(`POST /v1/query HTTP/1.1\r\nHost: localhost\r\n${lines.join('')}\r\n${body}`)
+      await until(() => clients.filter(client => client.readableLength > 0).length >= slots)
+      const ask = async (token: string, timeoutMs: number) => {
+        const request = { method: 'POST', body: { sql: 'SELECT 1 AS n', timeoutMs } }
+        return (await send(running, '/v1/query', { ...request, headers: { ...bearer(token), Accept } })).status
+      }
+      expect(await Promise.all([ask(greedy, 1_000), ask(other, 10_000)])).toEqual([503, 200])
+      for (const client of clients) client.destroy()
+    }
+  })
 })
 
 describe('an answer', () => {

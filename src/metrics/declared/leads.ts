@@ -22,7 +22,8 @@ export const LEADS = metricsOf('Leads', LEAD, {
     unitBy: 'currency',
     behind: 'lead_value IS NOT NULL',
     definition: 'Sum of the values of leads, in one currency.',
-    misleads: 'People enter the values, and one wrong value moves the sum.',
+    misleads:
+      'People enter the values, and one wrong value moves the sum; values without a stated currency are counted, but not added up.',
   },
   lead_score: {
     title: 'Score of leads',

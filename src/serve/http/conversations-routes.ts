@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { ConvohouseError } from '../../core/errors.ts'
 import { metricsRequest } from '../../metrics/request.ts'
-import { columnsSeen } from '../column-classes.ts'
+import { columnsSeen, isSeen } from '../column-classes.ts'
 import { conversationOf, KEY, MART, textOf, whyNoTexts } from '../conversation.ts'
 import type { DeclaredMetrics } from '../declared-metrics.ts'
 import type { DeclaredQuery, SnapshotReaders } from '../readers/snapshot-readers.ts'
@@ -19,7 +19,6 @@ const orderOf = ({ isWaiting }: { isWaiting?: string | undefined }) => [
 ]
 
 const sameKey = KEY.map(name => `t.${name} = c.${name}`).join(' AND ')
-const equals = (column: string) => (value: string) => `c.${column} = ${textOf(value)}`
 const is = (column: string) => (value: string) => `c.${column} = ${value}`
 /** Any of these values; one of a workspace may be `WORKSPACE/VALUE`. */
 const isOneOf =
@@ -60,13 +59,20 @@ function isAfter(given: string, order: readonly string[]): string {
   }
 }
 
+/** Filters by the value of a column. */
+const COLUMN_OF = {
+  state: 'state',
+  language: 'language',
+  endReason: 'end_reason',
+  outcome: 'outcome',
+  leadStage: 'lead_stage',
+} as const
+
 /** The SQL condition of each filter. */
 const FILTERS = {
-  state: equals('state'),
-  language: equals('language'),
-  endReason: equals('end_reason'),
-  outcome: equals('outcome'),
-  leadStage: equals('lead_stage'),
+  ...(Object.fromEntries(
+    Object.entries(COLUMN_OF).map(([name, column]) => [name, (value: string) => `c.${column} = ${textOf(value)}`]),
+  ) as Record<keyof typeof COLUMN_OF, (value: string) => string>),
   isResolved: is('is_resolved'),
   wasReopened: is('was_reopened'),
   hasTranscript: is('has_transcript'),
@@ -191,8 +197,13 @@ async function listOf(query: DeclaredQuery, given: Given, columns: string, behin
 export const conversationsRoutes =
   (readers: SnapshotReaders, metrics: DeclaredMetrics): Routes =>
   app => {
-    snapshotRoute(readers, LIST, (given, scopes) => {
+    snapshotRoute(readers, LIST, async (given, scopes) => {
       const withContent = scopes.has('content')
+      for (const [name, column] of Object.entries(COLUMN_OF)) {
+        const value = given[name as keyof typeof COLUMN_OF]
+        if (!withContent && value !== undefined && !(await isSeen(MART, column, value)))
+          expectScope(scopes, ['content'])
+      }
       if (given.words !== undefined) expectScope(scopes, ['content'])
       if (given.behind !== undefined) expectScope(scopes, ['metrics'])
       return readers.reading(async (query, state) => {

@@ -85,11 +85,15 @@ export const queryRoute =
       const { outgoing } = c.env as { outgoing: ServerResponse }
       const gone = new AbortController()
       outgoing.once('close', () => gone.abort())
-      const withContent = c.get('principal').scopes.has('content')
+      const { token, scopes } = c.get('principal')
+      const withContent = scopes.has('content')
       const accept = c.req.header('accept') ?? '*/*'
       const given = c.req.valid('json')
       const maxRows = given.maxRows ?? (formatOf(accept) === 'json' ? JSON_ROWS : Number.MAX_SAFE_INTEGER)
-      const answer = await readers.query({ ...given, maxRows, accept, withContent, signal: gone.signal })
+      const answer = await readers.query({
+        ...{ ...given, maxRows, accept, withContent, signal: gone.signal },
+        caller: token ?? '',
+      })
       const { status, headers, body } = answer
       const isChunked = status === 200 && headers['content-length'] === undefined
       outgoing.writeHead(status, { ...headers, ...(isChunked && { Trailer: TRUNCATED_HEADER }) })

@@ -20,6 +20,8 @@ export interface AssistantOptions {
   metrics: DeclaredMetrics
   classes: ColumnClasses
   scopes: ReadonlySet<Scope>
+  /** As of a `UserQuery`. */
+  caller: string | null
   version: string
 }
 
@@ -38,6 +40,12 @@ const MAX_ROWS = 200
 /** The parent of the readers holds an answer in memory. */
 const MAX_BYTES = 1_000_000
 
+const tooLarge = () =>
+  new ConvohouseError('QUERY_MEMORY', {
+    what: `The answer is larger than ${bytes(MAX_BYTES)}.`,
+    hint: 'Ask for fewer rows, columns or values; read a long transcript in parts with SQL, or shorten texts with left().',
+  })
+
 const QUERY_TIMEOUT_MS = MINUTE
 
 const READ_ONLY = { readOnlyHint: true, openWorldHint: false }
@@ -48,9 +56,12 @@ interface ToolResult {
   isError?: boolean
 }
 
-const said = (value: object, before?: string): ToolResult => ({
-  content: [before ?? [], JSON.stringify(value)].flat().map(text => ({ type: 'text' as const, text })),
-})
+/** @throws QUERY_MEMORY if the answer is too large for an assistant */
+function said(value: object, before?: string): ToolResult {
+  const json = JSON.stringify(value)
+  if (Buffer.byteLength(json) > MAX_BYTES) throw tooLarge()
+  return { content: [before ?? [], json].flat().map(text => ({ type: 'text' as const, text })) }
+}
 
 /** Returns what adds tools to a server. A tool's errors are answers, so that the assistant can correct its question. */
 const toolsOf =
@@ -110,18 +121,15 @@ async function fewBytes(body: AsyncIterable<Buffer>): Promise<string> {
   let size = 0
   for await (const piece of body) {
     size += piece.length
-    if (size > MAX_BYTES)
-      throw new ConvohouseError('QUERY_MEMORY', {
-        what: `The answer is larger than ${bytes(MAX_BYTES)}.`,
-        hint: 'Query fewer rows or columns, or shorten texts with left().',
-      })
+    if (size > MAX_BYTES) throw tooLarge()
     pieces.push(Buffer.from(piece))
   }
   return Buffer.concat(pieces).toString()
 }
 
 /** Returns a server with the tools of these scopes. It answers one request or one connection. */
-export function assistantServer({ readers, metrics, classes, scopes, version }: AssistantOptions): McpServer {
+export function assistantServer(options: AssistantOptions): McpServer {
+  const { readers, metrics, classes, scopes, caller, version } = options
   const server = new McpServer({ name: 'convohouse', version }, { instructions: INSTRUCTIONS })
   const add = toolsOf(server)
   const withContent = scopes.has('content')
@@ -157,7 +165,7 @@ export function assistantServer({ readers, metrics, classes, scopes, version }: 
   if (scopes.has('sql'))
     add('query', QUERY, async ({ sql }, signal) => {
       const limits = { maxRows: MAX_ROWS, timeoutMs: QUERY_TIMEOUT_MS }
-      const answer = await readers.query({ sql, accept: 'application/json', ...limits, withContent, signal })
+      const answer = await readers.query({ sql, accept: 'application/json', ...limits, withContent, signal, caller })
       const rows: unknown = JSON.parse(await fewBytes(answer.body))
       if (answer.status !== 200) return { ...said(rows as object), isError: true }
       const asOf = answer.headers[AS_OF_HEADER.toLowerCase()]

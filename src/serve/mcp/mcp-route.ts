@@ -5,9 +5,13 @@ import type { Routes } from '../http/app.ts'
 import { type AssistantOptions, assistantServer } from './assistant-server.ts'
 
 /** The application has checked Host, Origin and token before. */
-export function mcpRoute(options: Omit<AssistantOptions, 'scopes'>): Routes {
+export function mcpRoute(options: Omit<AssistantOptions, 'scopes' | 'caller'>): Routes {
   const handler = createMcpHandler(({ authInfo }) =>
-    assistantServer({ ...options, scopes: new Set((authInfo?.scopes ?? []) as Scope[]) }),
+    assistantServer({
+      ...options,
+      caller: authInfo?.token ?? '',
+      scopes: new Set((authInfo?.scopes ?? []) as Scope[]),
+    }),
   )
   return app => {
     app.all('/mcp', c => {

@@ -53,7 +53,7 @@ async function open({ role, socket, ...settings }: OpenQueryProcess): Promise<Sn
   const handle = queryHandler({
     connect: body => (body.withContent === true ? snapshot.all() : snapshot.plain()),
     scratch: settings.scratch ?? settings.spillFolder,
-    queue: openQueryQueue({ running: 4, waiting: 64 }),
+    queue: openQueryQueue({ running: 4, waiting: 64, by: '`serve`' }),
     onQuery: watchOverdue,
     questions: role === 'declared' ? questionsOf(snapshot) : new Map(),
     closing: new AbortController().signal,

@@ -13,6 +13,7 @@ import type { ErrorBody } from '../../warehouse/query/formats/cells.ts'
 import { errorAnswer, errorFrom, formatOf, QUERY_PATH } from '../../warehouse/query/http/protocol.ts'
 import { ABOUT_THE_SQL, queryError } from '../../warehouse/query/query-error.ts'
 import { AnswerCache } from './answer-cache.ts'
+import { openCallerQueues } from './caller-queues.ts'
 import { ROWS_PATH, type SnapshotState } from './query-port.ts'
 import { broken, type ProcessSettings, startReader } from './reader-process.ts'
 import { followSnapshot, type Lease } from './snapshot-follower.ts'
@@ -32,6 +33,8 @@ export interface UserQuery {
   /** False if the SQL sees only columns without personal data. */
   withContent: boolean
   signal: AbortSignal
+  /** Name of the token. A caller may use half of the slots; null is not bounded. */
+  caller: string | null
 }
 
 export interface QueryAnswer {
@@ -90,7 +93,10 @@ export async function openSnapshotReaders(options: ReadersOptions): Promise<Snap
   })
   const cache = new AnswerCache<unknown[]>()
   // Each running one is a process.
-  const files = openQueryQueue({ running: 2, waiting: 16 })
+  const files = openQueryQueue({ running: 2, waiting: 16, by: '`serve`' })
+  const by = 'For one token, `serve`'
+  const queriesOf = openCallerQueues({ running: 2, waiting: 64, by })
+  const filesOf = openCallerQueues({ running: 1, waiting: 16, by })
 
   const rowsIn =
     ({ process }: Lease): DeclaredQuery =>
@@ -124,12 +130,20 @@ export async function openSnapshotReaders(options: ReadersOptions): Promise<Snap
     state: declared.state,
     rows: sql => reading(rows => rows(sql)),
     reading,
-    async query({ accept, signal, ...body }) {
+    async query({ accept, signal, caller, ...asked }) {
+      const beganMs = performance.now()
+      let leave = () => {}
       try {
         const isFile = formatOf(accept) === 'parquet'
-        const lease = await (isFile ? fileLease(signal) : adhoc.lease(signal))
-        return await answerFrom(lease, { accept, signal, body })
+        const acquire = isFile ? filesOf : queriesOf
+        if (caller !== null) leave = await acquire(caller, Math.min(asked.timeoutMs, 30 * SECOND), signal)
+        const { process, release } = await (isFile ? fileLease(signal) : adhoc.lease(signal))
+        const timeoutMs = Math.max(1, asked.timeoutMs - (performance.now() - beganMs))
+        const answer = await answerFrom({ process, release }, { accept, signal, body: { ...asked, timeoutMs } })
+        answer.body.once('close', leave)
+        return answer
       } catch (error) {
+        leave()
         const { status, headers, body } = errorAnswer(queryError(error))
         return { status, headers, body: Readable.from([`${JSON.stringify(body)}\n`]) }
       }
@@ -168,7 +182,7 @@ function withHint(body: string): string {
 
 async function answerFrom(
   { process, release }: Lease,
-  { accept, signal, body }: { accept: string; signal: AbortSignal; body: { withContent: boolean } },
+  { accept, signal, body }: { accept: string; signal: AbortSignal; body: Pick<UserQuery, 'timeoutMs' | 'withContent'> },
 ): Promise<QueryAnswer> {
   const response = await process.post(QUERY_PATH, body, { accept, signal }).catch(error => {
     release()

@@ -6,12 +6,15 @@
 import { ConvohouseError } from '../../core/errors.ts'
 import { Slots } from '../../core/slots.ts'
 import { formatDuration } from '../../core/time.ts'
+import { counted } from '../../core/words.ts'
 
-interface QueueLimits {
+export interface QueueLimits {
   /** Number of running queries. */
   running: number
   /** Number of queries that wait for a slot. */
   waiting: number
+  /** Who runs them, for errors. */
+  by?: string
 }
 
 export interface QueryQueue {
@@ -23,11 +26,15 @@ export interface QueryQueue {
   acquire(waitMs: number, signal: AbortSignal): Promise<() => void>
 }
 
-export function openQueryQueue({ running, waiting }: QueueLimits): QueryQueue {
+export function openQueryQueue({
+  running,
+  waiting,
+  by = 'The process that holds the warehouse',
+}: QueueLimits): QueryQueue {
   const slots = new Slots(running)
   const tooMany = (what: string) =>
     new ConvohouseError('TOO_MANY_QUERIES', {
-      what: `The process that holds the warehouse runs ${running} queries at a time, and ${what}`,
+      what: `${by} runs ${counted(running, 'query', 'queries')} at a time, and ${what}`,
       hint: 'Try again later, or stop some of the running queries.',
       facts: { running, waiting: slots.waiting },
     })

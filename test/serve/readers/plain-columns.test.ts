@@ -13,7 +13,13 @@ import { ENTRY } from './snapshot-file.ts'
 const app = temporaryWarehouse()
 
 async function rowsOf(readers: SnapshotReaders, sql: string, withContent: boolean): Promise<Record<string, unknown>[]> {
-  const limits = { accept: 'application/json', maxRows: 1_000, timeoutMs: 60_000, signal: new AbortController().signal }
+  const limits = {
+    accept: 'application/json',
+    maxRows: 1_000,
+    timeoutMs: 60_000,
+    caller: null,
+    signal: new AbortController().signal,
+  }
   const { status, body } = await readers.query({ ...limits, sql, withContent })
   const answer = await text(body)
   expect([status, sql, answer]).toEqual([200, sql, answer])

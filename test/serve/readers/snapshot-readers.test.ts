@@ -24,7 +24,7 @@ afterAll(() => readers.close())
 
 async function ask(sql: string, more: Partial<UserQuery> = {}, of = readers) {
   const signal = new AbortController().signal
-  const limits = { maxRows: 10, timeoutMs: 60_000, withContent: true }
+  const limits = { maxRows: 10, timeoutMs: 60_000, withContent: true, caller: null }
   const answer = await of.query({ ...{ sql, accept: 'application/json', ...limits, signal }, ...more })
   return { ...answer, text: await text(answer.body) }
 }
@@ -362,7 +362,7 @@ describe('a snapshot that is replaced', () => {
     const of = await openReaders(place)
     const signal = new AbortController().signal
     const asked = { sql: 'SELECT seq, user_name FROM conversations', accept: 'application/x-ndjson', maxRows: 1e9 }
-    const { body } = await of.query({ ...asked, timeoutMs: 60_000, withContent: true, signal })
+    const { body } = await of.query({ ...asked, timeoutMs: 60_000, withContent: true, caller: null, signal })
     await writeSnapshot(path, 2)
     await until(
       async () => ((await outcome('SELECT min(seq) AS n FROM conversations', {}, of)) as { n: number }[])[0]!.n === 2,

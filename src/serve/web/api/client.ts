@@ -10,12 +10,10 @@ export interface Problem {
 /** An error that the server answered, or that the network gave. */
 export class RequestFailed extends Error {
   readonly problem: Problem
-  readonly status: number
 
-  constructor(problem: Problem, status: number) {
+  constructor(problem: Problem) {
     super(problem.what)
     this.problem = problem
-    this.status = status
   }
 }
 
@@ -52,11 +50,11 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
   } catch (error) {
     if (init.signal?.aborted) throw error
     isOffline.value = true
-    throw new RequestFailed(UNREACHABLE, 0)
+    throw new RequestFailed(UNREACHABLE)
   }
   isOffline.value = false
   if (response.status === 401) isSignedOut.value = true
-  if (!response.ok && response.status !== 304) throw new RequestFailed(await problemOf(response), response.status)
+  if (!response.ok && response.status !== 304) throw new RequestFailed(await problemOf(response))
   noteAsOf(response)
   return response
 }

@@ -2,7 +2,7 @@
 import type { ConversationKey, Explanation, MetricAnswered } from '../../../metrics/answer-metrics.ts'
 import type { MetricsRequest } from '../../../metrics/request.ts'
 import type { ListedMetric } from '../../declared-metrics.ts'
-import { getJson, postJson, RequestFailed } from './client.ts'
+import { getJson, type Problem, postJson, RequestFailed } from './client.ts'
 import { useAnswer } from './resource.ts'
 
 export type { Explanation, ListedMetric, MetricAnswered }
@@ -14,6 +14,7 @@ interface Answer {
   metrics?: MetricAnswered[]
   conversations?: ConversationKey[]
   explanation?: Explanation | null
+  error?: Problem
 }
 
 interface Waiting {
@@ -22,23 +23,23 @@ interface Waiting {
   reject: (error: unknown) => void
 }
 
-const MOST = 50
+/** An answer has at most 200,000 cells: 25 questions may each have ten values of a split for every day of a year. */
+const MOST = 25
 const waiting: Waiting[] = []
-
-const post = async (questions: MetricsQuestion[]): Promise<Answer[]> =>
-  (await postJson<{ answers: Answer[] }>('v1/metrics/query', { queries: questions })).answers
 
 async function flush(): Promise<void> {
   const batch = waiting.splice(0, MOST)
   if (waiting.length > 0) void flush()
   try {
-    const answers = await post(batch.map(({ question }) => question))
-    for (const [at, { resolve }] of batch.entries()) resolve(answers[at]!)
+    const queries = batch.map(({ question }) => question)
+    const { answers } = await postJson<{ answers: Answer[] }>('v1/metrics/query', { queries })
+    for (const [at, { resolve, reject }] of batch.entries()) {
+      const { error } = answers[at]!
+      if (error) reject(new RequestFailed(error))
+      else resolve(answers[at]!)
+    }
   } catch (error) {
-    const isOne = batch.length === 1 || !(error instanceof RequestFailed) || error.status !== 400
-    if (isOne) for (const { reject } of batch) reject(error)
-    // One question that cannot be answered fails alone.
-    else for (const one of batch) post([one.question]).then(([answer]) => one.resolve(answer!), one.reject)
+    for (const { reject } of batch) reject(error)
   }
 }
 
