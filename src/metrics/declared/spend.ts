@@ -10,6 +10,8 @@ const SPEND = { mart: 'fct_spend', dimensions: ['workspace', 'agent', 'channel']
 const spent = (column: string, what: string, unit: MetricUnit) => ({
   unit,
   numerator: `fsum(${column})`,
+  n: `count(${column})`,
+  minimum: 0,
   behind: `${column} <> 0`,
   definition: `${what} that conversations of any age used in the period.`,
 })
