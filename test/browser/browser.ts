@@ -50,7 +50,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 
 /** Resolves once all answers are drawn. The policy of the pages forbids playwright's own way to wait for a condition. */
 export async function settled(page: Page): Promise<void> {
-  await page.waitForSelector('h1')
+  await page.waitForSelector('#content > *')
   for (let quiet = 0; quiet < 3; ) {
     await page.waitForLoadState('networkidle')
     quiet = (await page.locator('.skeleton, .stale').count()) === 0 ? quiet + 1 : 0
