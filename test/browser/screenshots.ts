@@ -19,8 +19,8 @@ type Variant = BrowserContextOptions & { media?: 'print' }
 const VARIANTS: Readonly<Record<string, Variant>> = {
   light: { viewport: DESKTOP, colorScheme: 'light' },
   dark: { viewport: DESKTOP, colorScheme: 'dark' },
-  'phone-light': { viewport: PHONE, deviceScaleFactor: 2, colorScheme: 'light' },
-  'phone-dark': { viewport: PHONE, deviceScaleFactor: 2, colorScheme: 'dark' },
+  'phone-light': { viewport: PHONE, colorScheme: 'light' },
+  'phone-dark': { viewport: PHONE, colorScheme: 'dark' },
   print: { viewport: { width: 794, height: 1_123 }, colorScheme: 'dark', media: 'print' },
 }
 

@@ -29,6 +29,9 @@ const KEYS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [0, 1],
 }
 
+/** In pixels. While a page is captured as a picture it has no width for a moment, at which nothing is to be drawn. */
+const NARROWEST = 64
+
 const within = (value: number, most: number): number => Math.max(0, Math.min(most - 1, value))
 
 export function Chart({ label, columns, rows = 1, height, option, tip, onOpen }: ChartProps) {
@@ -43,6 +46,7 @@ export function Chart({ label, columns, rows = 1, height, option, tip, onOpen }:
     const opened = openDrawing(element)
     drawing.current = opened
     const observer = new ResizeObserver(() => {
+      if (element.clientWidth < NARROWEST) return
       opened.resize()
       setWidth(element.clientWidth)
     })

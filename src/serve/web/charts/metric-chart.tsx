@@ -62,7 +62,7 @@ export function Legend({ series }: { series: readonly DrawnSeries[] }) {
       {series.map(({ name, colour }) => (
         <li key={name}>
           <span class="swatch" style={{ background: colour }} />
-          {name}
+          <span title={name}>{name}</span>
         </li>
       ))}
     </ul>

@@ -1,6 +1,7 @@
 // A chart of the rows of a SELECT: x, one or more numbers, and a column by which they are split.
 import { useCallback, useMemo } from 'preact/hooks'
 import { valueCell } from '../format/cells.ts'
+import { bucketText } from '../format/dates.ts'
 import type { SqlAnswer } from '../parts/result-table.tsx'
 import { cssColour, palette } from '../state/colours.ts'
 import { Chart } from './chart.tsx'
@@ -17,6 +18,7 @@ interface QuickChartProps {
 
 const HEIGHT = 240
 const MOST_SERIES = 8
+const DAY = /^\d{4}-\d\d-\d\d$/
 
 interface Line {
   name: string
@@ -48,7 +50,7 @@ export function QuickChart(props: QuickChartProps) {
       grid: { left: 8, right: 12, top: 12, bottom: 4, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
       xAxis: {
         type: 'category',
-        data: keys,
+        data: keys.every(key => DAY.test(key)) ? keys.map(key => bucketText(key, 'day')) : keys,
         axisLine: axisLine(),
         axisTick: { show: false },
         axisLabel: { color: cssColour('muted'), hideOverlap: true },
@@ -73,7 +75,7 @@ export function QuickChart(props: QuickChartProps) {
           {lines.map(({ name }, at) => (
             <li key={name}>
               <span class="swatch" style={{ background: palette.value[at % palette.value.length] }} />
-              {name}
+              <span title={name}>{name}</span>
             </li>
           ))}
         </ul>

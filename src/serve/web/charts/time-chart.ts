@@ -131,7 +131,9 @@ function uncovered(columns: readonly Column[]): [number, number][] {
 /** Grounds of missing coverage and lines of changes, on a series of their own. */
 function backdrop({ columns, marks }: TimeChart) {
   const gaps = uncovered(columns)
-  const changed = marks.flatMap((all, at) => (all.length > 0 ? [at] : []))
+  const all = marks.flatMap((some, at) => (some.length > 0 ? [at] : []))
+  // Lines at most columns tell nothing apart: the pointer still names the changes.
+  const changed = all.length > FEW_MARKS && all.length > columns.length / 2 ? [] : all
   if (gaps.length === 0 && changed.length === 0) return []
   const first = columns.length === 1 ? 0 : undefined
   return [

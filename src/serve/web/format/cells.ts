@@ -1,6 +1,6 @@
 // A value of an answer to SQL as text.
 
-const NUMBER = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 })
+const NUMBER = new Intl.NumberFormat(undefined, { maximumFractionDigits: 4 })
 
 export function valueCell(value: unknown): string {
   if (value === null || value === undefined) return '–'

@@ -29,6 +29,7 @@ export function SqlTile({ spec, id }: { spec: Spec; id: string }) {
     <Tile
       id={id}
       title={spec.title}
+      subtitle={spec.x && [spec.y?.join(', '), `by ${spec.x}`, spec.by].filter(Boolean).join(' · ')}
       below={spec.below}
       width={spec.width}
       sql={spec.sql}

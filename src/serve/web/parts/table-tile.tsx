@@ -63,10 +63,10 @@ export function TableTile({ spec, id, metrics }: { spec: Spec; id: string; metri
       key: valueKey(split) + split.isOther,
       cells: {
         [dimension]: (
-          <>
+          <span class="clamped" title={labelOf(dimension, split)}>
             <span class="swatch" style={{ background: colourOf(dimension, split) }} />
             {labelOf(dimension, split)}
-          </>
+          </span>
         ),
         ...Object.fromEntries(
           metrics.map((metric, at) => {
@@ -105,7 +105,7 @@ export function TableTile({ spec, id, metrics }: { spec: Spec; id: string; metri
     <Tile
       {...{ id, metrics, ignored }}
       title={spec.title}
-      subtitle={`By ${title.toLowerCase()} · whole period, with the change against the period before where that is covered`}
+      subtitle={`${/ by$/.test(title) ? title : `By ${title.toLowerCase()}`} · whole period, with the change against the period before where that is covered`}
       below={spec.below}
       width={spec.width}
       sql={answer.data?.map(({ sql }) => sql).join(';\n\n') ?? null}

@@ -87,11 +87,11 @@ export function DataTable({ caption, columns, rows, sort }: TableProps) {
               {columns.map(({ key: column, isNumber }, at) =>
                 at === 0 ? (
                   <th key={column} scope="row">
-                    {cells[column]}
+                    <Clamped>{cells[column]}</Clamped>
                   </th>
                 ) : (
                   <td key={column} class={isNumber ? 'number' : undefined}>
-                    {cells[column]}
+                    <Clamped>{cells[column]}</Clamped>
                   </td>
                 ),
               )}
@@ -102,3 +102,15 @@ export function DataTable({ caption, columns, rows, sort }: TableProps) {
     </section>
   )
 }
+
+const LONG = 24
+
+/** Long text has two lines; the whole of it is its title. */
+const Clamped = ({ children }: { children: ComponentChildren }) =>
+  typeof children === 'string' && children.length > LONG ? (
+    <span class="clamped" title={children}>
+      {children}
+    </span>
+  ) : (
+    children
+  )

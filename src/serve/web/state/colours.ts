@@ -5,8 +5,8 @@ import type { SplitValue } from '../../../metrics/answer.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import { useMetrics } from '../api/metrics.ts'
 
-/** True if the reader's system is dark. */
-const dark = matchMedia('(prefers-color-scheme: dark)')
+/** True if the reader's system is dark; paper is light. */
+const dark = matchMedia('screen and (prefers-color-scheme: dark)')
 export const isDark = signal(dark.matches)
 dark.addEventListener('change', () => {
   isDark.value = dark.matches
