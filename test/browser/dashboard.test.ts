@@ -95,6 +95,29 @@ describe('each declared page', () => {
     expect([...hosts]).toEqual([new URL(world.running.url).host])
   })
 
+  it('shows the same when a link leads to it as when it is loaded', async () => {
+    const { page: tab, complaints } = await openPage(browser)
+    await tab.goto(`${world.running.url}/?period=last-12-months`)
+    await settled(tab)
+    const links = tab.locator('nav li:not(.more) a')
+    // Pipeline needs a whole status, which this server has not.
+    const entries = (await links.allTextContents()).filter(title => title !== 'Pipeline')
+    const linked: [string, string[]][] = []
+    for (const [at, title] of entries.entries()) {
+      await links.nth(at).click()
+      await tab.locator('h1', { hasText: title }).waitFor()
+      await settled(tab)
+      linked.push([tab.url(), await tab.locator('main h2').allTextContents()])
+    }
+    for (const [url, titles] of linked) {
+      await tab.goto(url)
+      await settled(tab)
+      expect([url, await tab.locator('main h2').allTextContents()]).toEqual([url, titles])
+    }
+    expect(entries.length).toBeGreaterThan(8)
+    expect(complaints).toEqual([])
+  })
+
   it('has tables with the same values as its charts', async () => {
     const { pages, metrics } = await declared()
     const { page: tab } = await openPage(browser)

@@ -12,7 +12,7 @@ import { Keys } from './parts/keys.tsx'
 import { lazy } from './parts/lazy.tsx'
 import { entriesOf, Navigation } from './parts/navigation.tsx'
 import { SignIn } from './parts/sign-in.tsx'
-import { Answered, Empty, Failed } from './parts/states.tsx'
+import { Answered, Empty, Failed, Guarded } from './parts/states.tsx'
 import { addressOf, followLinks, path, query } from './state/location.ts'
 
 /** Pages that are no YAML. `isFiltered`: they follow period and filters. */
@@ -120,7 +120,9 @@ function Dashboard() {
       </a>
       <Navigation entries={entries} current={name} first={first} />
       <main id="content" tabIndex={-1}>
-        <Content pages={pages} name={name} rest={rest.join('/')} problems={problems} />
+        <Guarded key={name}>
+          <Content pages={pages} name={name} rest={rest.join('/')} problems={problems} />
+        </Guarded>
       </main>
       <Keys entries={entries} first={first} />
     </>

@@ -11,7 +11,7 @@ export interface Loading<T> {
 
 const CACHED = 200
 
-const BROKEN: Problem = { code: 'PAGE', what: 'This part of the page failed.', hint: 'Reload the page.' }
+export const BROKEN: Problem = { code: 'PAGE', what: 'This part of the page failed.', hint: 'Reload the page.' }
 
 interface Entry {
   state: ReturnType<typeof signal<Loading<unknown>>>

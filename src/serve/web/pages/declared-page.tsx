@@ -5,7 +5,7 @@ import { Changes } from '../parts/changes.tsx'
 import { Figures } from '../parts/figures.tsx'
 import { MetricsTile } from '../parts/metrics-tile.tsx'
 import { SqlTile } from '../parts/sql-tile.tsx'
-import { Failed } from '../parts/states.tsx'
+import { Failed, Guarded } from '../parts/states.tsx'
 import { TableTile } from '../parts/table-tile.tsx'
 import { BeforeAfter } from './before-after.tsx'
 import { Quota } from './quota.tsx'
@@ -31,11 +31,15 @@ const known = (names: readonly string[], metrics: Metrics) => names.flatMap(name
 export function DeclaredPage({ page, metrics }: { page: Page; metrics: Metrics }) {
   return (
     <>
-      {page.figures.length > 0 && <Figures metrics={known(page.figures, metrics)} />}
-      {page.changes && <Changes metrics={known(page.changes.metrics, metrics)} by={page.changes.by} />}
+      <Guarded>{page.figures.length > 0 && <Figures metrics={known(page.figures, metrics)} />}</Guarded>
+      <Guarded>
+        {page.changes && <Changes metrics={known(page.changes.metrics, metrics)} by={page.changes.by} />}
+      </Guarded>
       <div class="tiles">
         {page.tiles.map((tile, at) => (
-          <AnyTile key={`${page.name} ${tile.title}`} tile={tile} id={String(at + 1)} metrics={metrics} />
+          <Guarded key={tile.title}>
+            <AnyTile tile={tile} id={String(at + 1)} metrics={metrics} />
+          </Guarded>
         ))}
       </div>
     </>

@@ -1,6 +1,8 @@
 // What stands in the place of an answer: while it loads, when there is none, and when it failed.
 import type { ComponentChildren } from 'preact'
+import { useErrorBoundary } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
+import { BROKEN } from '../api/resource.ts'
 
 /** Has the size of what will stand there, and shows only after 100 ms. */
 export const Skeleton = ({ height }: { height: number }) => (
@@ -17,6 +19,12 @@ export function Failed({ problem, again }: { problem: Problem; again: () => void
       </button>
     </div>
   )
+}
+
+/** What cannot be drawn fails alone: without this it would leave the whole page half drawn. */
+export function Guarded({ children }: { children: ComponentChildren }) {
+  const [error, again] = useErrorBoundary(cause => console.error(cause))
+  return error ? <Failed problem={BROKEN} again={again} /> : <>{children}</>
 }
 
 export const Empty = ({ children }: { children: ComponentChildren }) => <div class="empty">{children}</div>
