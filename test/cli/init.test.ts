@@ -45,7 +45,9 @@ describe('init', () => {
     const folder = await temporaryFolder()
     /** Settings whose comment shows an example instead of the default. */
     // With `serve`, its own snapshot is a target.
-    const examples = ['serve', 'targets', 'source', 'threads', 'telemetry', 'checks', 'metrics', 'models', 'extensions']
+    const examples = [
+      ...['serve', 'targets', 'source', 'threads', 'telemetry', 'checks', 'metrics', 'pages', 'models', 'extensions'],
+    ]
     const ofWorkspace = [
       'readToken',
       'readProxy',

@@ -16,6 +16,7 @@ const last = stages.at(-1)!
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   version: string
   dependencies: Record<string, string>
+  devDependencies: Record<string, string>
 }
 
 describe('the Dockerfile', () => {
@@ -65,17 +66,20 @@ describe('the Dockerfile', () => {
 })
 
 describe('the package', () => {
-  it('depends on exactly the packages that it imports', () => {
+  it('depends on exactly the packages that it imports; those of the dashboard are in its bundle', () => {
     const sources = [...sourcesBelow('src'), ...sourcesBelow('workflows')]
-    const imported = sources.flatMap(({ packages }) => packages.filter(name => !name.startsWith('node:')))
-    const names = new Set(
-      imported.map(name =>
-        name
-          .split('/')
-          .slice(0, name.startsWith('@') ? 2 : 1)
-          .join('/'),
-      ),
-    )
+    const isWeb = ({ path }: { path: string }) => path.startsWith('src/serve/web/')
+    const packagesOf = (some: typeof sources) =>
+      some
+        .flatMap(({ packages }) => packages.filter(name => !name.startsWith('node:')))
+        .map(name =>
+          name
+            .split('/')
+            .slice(0, name.startsWith('@') ? 2 : 1)
+            .join('/'),
+        )
+    const names = new Set(packagesOf(sources.filter(source => !isWeb(source))))
+    expect(Object.keys(manifest.devDependencies)).toEqual(expect.arrayContaining(packagesOf(sources.filter(isWeb))))
     // To replay JSON histories, Temporal needs this package at the root of `node_modules`.
     names.add('protobufjs')
     // The bundled DuckDB client loads this package.
