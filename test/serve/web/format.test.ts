@@ -21,10 +21,12 @@ describe.runIf(isEnglish)('values', () => {
   })
 
   it('that are durations have the two largest units', () => {
-    expect([4.2, 42, 240, 7_800, 270_000].map(durationText)).toEqual([
+    expect([4.2, 42, 232, 240, 750, 7_800, 270_000].map(durationText)).toEqual([
       '4.2 s',
       '42 s',
+      '3 min 52 s',
       '4 min',
+      '13 min',
       '2 h 10 min',
       '3 days 3 h',
     ])

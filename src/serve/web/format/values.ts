@@ -30,11 +30,13 @@ function usdText(value: number): string {
   }).format(value)
 }
 
-/** `42 s`, `4 min`, `2 h 10 min`, `3 days 4 h`. */
+/** `42 s`, `3 min 50 s`, `12 min`, `2 h 10 min`, `3 days 4 h`. */
 export function durationText(seconds: number): string {
   if (seconds < 0) return `−${durationText(-seconds)}`
   if (seconds < 10 && !Number.isInteger(seconds)) return `${ONE.format(seconds)} s`
   if (seconds < 90) return `${WHOLE.format(seconds)} s`
+  const whole = Math.round(seconds)
+  if (whole < 600 && whole % 60 > 0) return `${Math.floor(whole / 60)} min ${whole % 60} s`
   const minutes = Math.round(seconds / 60)
   if (minutes < 60) return `${minutes} min`
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]

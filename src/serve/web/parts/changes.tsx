@@ -59,6 +59,8 @@ export function Changes({ metrics, by }: ChangesProps) {
                 This period is not over yet. Choose one that has ended to compare it with the one before.
               </p>
             )
+          if (cells.every(cell => !cell.isCovered))
+            return <p class="note">This period was not exported completely, so it is not compared.</p>
           if (cells.every(cell => cell.comparedWith === null))
             return (
               <p class="note">The period before was not exported completely, so there is nothing to compare with.</p>
@@ -91,8 +93,10 @@ export function Changes({ metrics, by }: ChangesProps) {
   )
 }
 
-/** Returns the part of a difference in words: points of a share, else the unit. */
-function partText(difference: number, { unit }: ListedMetric, of?: number): string {
+/** Returns the part of a difference in words: points of a share, else the unit. `of`: the whole, unless the part is larger. */
+function partText(difference: number, { unit }: Pick<ListedMetric, 'unit'>, of?: number): string {
+  if (of !== undefined && Math.abs(difference) > Math.abs(of))
+    return `${partText(difference, { unit })}, more than the whole since others moved the other way`
   if (unit === 'share')
     return `${Math.abs(difference * 100).toFixed(1)}${of === undefined ? ' points' : ` of the ${Math.abs(of * 100).toFixed(1)} points`}`
   return `${valueText(Math.abs(difference), unit)}${of === undefined ? '' : ` of the ${valueText(Math.abs(of), unit)}`}`

@@ -24,7 +24,7 @@ export function Failed({ problem, again }: { problem: Problem; again: () => void
 /** What cannot be drawn fails alone: without this it would leave the whole page half drawn. */
 export function Guarded({ children }: { children: ComponentChildren }) {
   const [error, again] = useErrorBoundary(cause => console.error(cause))
-  return error ? <Failed problem={BROKEN} again={again} /> : <>{children}</>
+  return error ? <Failed problem={BROKEN} again={again} /> : children
 }
 
 export const Empty = ({ children }: { children: ComponentChildren }) => <div class="empty">{children}</div>

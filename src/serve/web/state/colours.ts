@@ -95,7 +95,10 @@ export function labelOf(dimension: DimensionName, { value, label, isOther }: Spl
   if (isOther) return 'Other'
   const text = (label ?? value ?? 'none').replace(HASH, start => `${start.slice(0, 8)}…`)
   return WORDS.includes(dimension)
-    ? text.replace(/[_-]/g, ' ').replace(/^(ai\b|.)/, first => first.toUpperCase())
+    ? text
+        .replace(/[_-]/g, ' ')
+        .replace(/^(ai\b|.)/, first => first.toUpperCase())
+        .replace('Whatsapp', 'WhatsApp')
     : text
 }
 

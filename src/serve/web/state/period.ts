@@ -9,6 +9,7 @@ export const DEFAULT_PERIOD = 'last-4-weeks'
 /** Relative periods of whole units, and the current unit, which is unfinished. */
 export const PERIODS: readonly { name: string; title: string }[] = [
   { name: 'last-7-days', title: 'Last 7 days' },
+  { name: 'last-1-weeks', title: 'Last week' },
   { name: 'last-4-weeks', title: 'Last 4 weeks' },
   { name: 'last-13-weeks', title: 'Last 13 weeks' },
   { name: 'last-12-months', title: 'Last 12 months' },
