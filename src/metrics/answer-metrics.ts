@@ -1,11 +1,12 @@
 // Answers requests for metrics from a published snapshot, which a port reads.
 import { ConvohouseError } from '../core/errors.ts'
-import { answerOf, type MetricAnswer, type SplitValue, splitKey, splitOf } from './answer.ts'
+import { answerOf, splitKey, splitOf } from './answer.ts'
+import type { Behind, ConversationKey, ExplanationAnswer, MetricAnswered, SplitValue } from './answer-format.ts'
 import { type CoverageRow, coverageOf, coverageSql, type Extent, extentSql } from './coverage.ts'
 import type { Metric } from './declaration.ts'
-import { columnsOf, type DimensionName } from './dimensions.ts'
-import { type Explained, explainChange, type Parts } from './explain.ts'
-import { bucketsOf, type Period, periodBefore } from './periods.ts'
+import { columnsOf } from './dimensions.ts'
+import { explainChange, type Parts } from './explain.ts'
+import { bucketsOf, periodBefore } from './periods.ts'
 import {
   dimensionsUsed,
   expectAnswerable,
@@ -22,11 +23,6 @@ export interface MetricsContext {
   /** The columns in the snapshot, as `mart.column`: a target may leave marts and columns out. */
   columns: ReadonlySet<string>
   metrics: readonly Metric[]
-}
-
-export interface MetricAnswered extends MetricAnswer {
-  /** The SQL that computed the values. */
-  sql: string
 }
 
 /** Refuses a metric whose mart or columns the snapshot does not have. @throws METRIC_INVALID */
@@ -98,20 +94,6 @@ async function readMetrics(context: MetricsContext, given: MetricsRequest) {
 export const answerMetrics = async (context: MetricsContext, given: MetricsRequest): Promise<MetricAnswered[]> =>
   (await readMetrics(context, given)).map(({ answer }) => answer)
 
-export interface ConversationKey {
-  workspace_id: string
-  agent_id: string
-  conversation_id: string
-  day: string
-}
-
-export interface Behind {
-  conversations: ConversationKey[]
-  /** True if there are more than `limit`. */
-  truncated: boolean
-  sql: string
-}
-
 /** Returns the rows of the conversations behind a value as SQL (`FROM … WHERE …`). @throws METRIC_UNKNOWN, METRIC_INVALID */
 export async function rowsBehind(context: MetricsContext, given: MetricsRequest): Promise<string> {
   const { request, asked, concerned } = await prepare(context, {
@@ -142,19 +124,8 @@ export async function conversationsBehind(context: MetricsContext, given: Metric
   return { conversations: found.slice(0, limit), truncated: found.length > limit, sql }
 }
 
-export interface Explanation extends Explained<SplitValue> {
-  metric: string
-  period: Period
-  periodBefore: Period
-  split: DimensionName
-  sql: string
-}
-
 /** Maximum number of values of a dimension that an explanation distinguishes; the others contribute together. */
 const EXPLAINED_VALUES = 200
-
-/** `whyNone`: the reason why there is no explanation. */
-export type ExplanationAnswer = { explanation: Explanation; whyNone: null } | { explanation: null; whyNone: string }
 
 /**
  * Splits the change of a metric against the period before into contributions of the values of a dimension.

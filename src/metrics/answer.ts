@@ -1,48 +1,8 @@
 // From the rows of a metric's statement to an answer: values with the number of observations, coverage and comparison.
+import type { Cell, Compared, MetricAnswer, SplitValue } from './answer-format.ts'
 import { isRankedByValue, type Metric } from './declaration.ts'
 import { areAlike, type Bucket, bucketsOf, daysIn, type Grain, type Period } from './periods.ts'
 import type { MetricRow } from './statement.ts'
-
-export interface Compared {
-  /** Null without enough observations, or if nothing was exported. With incomplete coverage it is that of the exported part. */
-  value: number | null
-  n: number
-  isCovered: boolean
-}
-
-export interface Cell extends Compared {
-  /** True if the period has not ended in the data: the value still changes. */
-  isUnfinished: boolean
-  /** The same in the period before; null if none was asked for, if either is unfinished or not covered, or a sum over more days. */
-  comparedWith: Compared | null
-}
-
-/** A value of the split; `isOther`: all values beyond the first ones. */
-export interface SplitValue {
-  workspaceId: string | null
-  value: string | null
-  label: string | null
-  isOther: boolean
-}
-
-export interface Series {
-  /** Null for the total over all values. */
-  split: SplitValue | null
-  /** One for each bucket, in order. */
-  cells: Cell[]
-  /** The whole period; null for a level with several buckets, which has no total. */
-  total: Cell | null
-}
-
-export interface MetricAnswer {
-  metric: string
-  unit: Metric['unit']
-  period: Period
-  periodBefore: Period | null
-  buckets: Bucket[]
-  /** The values of the split by rank, then all others; last, the total over all values. */
-  series: Series[]
-}
 
 /** Tells whether all agents concerned were exported for all days. Days after the data's as-of are not asked for. */
 export type CoverageOf = (bucket: Bucket, split: SplitValue | null) => boolean

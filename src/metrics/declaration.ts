@@ -2,7 +2,8 @@
 import { DIMENSIONS, type DimensionName } from './dimensions.ts'
 
 /** `unstated`: the vendor does not say. Values of this unit are never compared with those of another metric. */
-export type MetricUnit = 'count' | 'share' | 'seconds' | 'usd' | 'tokens' | 'score' | 'money' | 'unstated'
+export const METRIC_UNITS = ['count', 'share', 'seconds', 'usd', 'tokens', 'score', 'money', 'unstated'] as const
+export type MetricUnit = (typeof METRIC_UNITS)[number]
 
 export interface Metric {
   name: string

@@ -11,7 +11,7 @@
 import { z } from 'zod'
 import type { Check } from '../warehouse/checks/declaration.ts'
 import { METRICS } from './all-metrics.ts'
-import { type Metric, type MetricFields, metricOf, metricProblem } from './declaration.ts'
+import { METRIC_UNITS, type Metric, type MetricFields, metricOf, metricProblem } from './declaration.ts'
 import { columnsOf, DIMENSIONS, type DimensionName, EVERYWHERE } from './dimensions.ts'
 import { declaredIn, type YamlFile, yamlFiles } from './yaml-files.ts'
 
@@ -24,7 +24,7 @@ const declaration = z.strictObject({
   subject: z.string().min(1).max(80).default('Your metrics'),
   definition: sentence,
   misleads: sentence,
-  unit: z.enum(['count', 'share', 'seconds', 'usd', 'tokens', 'score', 'money', 'unstated']),
+  unit: z.enum(METRIC_UNITS),
   better: z.enum(['higher', 'lower']).optional(),
   mart: z.string().regex(/^[a-z][a-z0-9_]*$/, 'must be the name of a mart'),
   where: expression.optional(),

@@ -1,13 +1,11 @@
 // The declared metrics, answered from the snapshot. All answers of one request are from one state.
 import { z } from 'zod'
 import { ConvohouseError } from '../core/errors.ts'
+import type { queryAnswers } from '../metrics/answer-format.ts'
 import {
   answerMetrics,
-  type Behind,
   conversationsBehind,
-  type ExplanationAnswer,
   explainMetric,
-  type MetricAnswered,
   type MetricsContext,
   NO_DAY,
   rowsBehind,
@@ -26,7 +24,7 @@ export const metricsQueries = z.strictObject({
   queries: z.array(metricsRequest).min(1).max(50),
 })
 
-type QueryAnswer = { metrics: MetricAnswered[] } | Behind | ExplanationAnswer
+type QueryAnswer = z.output<(typeof queryAnswers)[number]>
 
 /** In the place of an answer: one failing query of several. */
 type Refusal = ReturnType<typeof errorAnswer>['body']

@@ -26,7 +26,7 @@ def problem(answer) -> list:
 
 
 client = AuthenticatedClient(base_url=url, token=token, raise_on_unexpected_status=True)
-counted = query("conversations").parsed.to_dict()["answers"][0]["metrics"][0]["series"][-1]["total"]["value"]
+counted = query("conversations").parsed.answers[0].metrics[0].series[-1].total.value
 rows = post_v1_query.sync(client=client, body=Query(sql="SELECT 42 AS n WHERE $1", params=[True]))
 tables = get_v1_tables.sync(client=client)
 print(json.dumps({

@@ -1,6 +1,8 @@
 // Declared figures over HTTP: values, comparison and coverage, the conversations behind a value, what explains a change.
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { METRICS } from '../../src/metrics/all-metrics.ts'
+import { queryAnswers } from '../../src/metrics/answer-format.ts'
 import { metricOf } from '../../src/metrics/declaration.ts'
 import { DeclaredMetrics } from '../../src/serve/declared-metrics.ts'
 import { rowsIn } from '../publish/published.ts'
@@ -111,6 +113,25 @@ describe('declared figures', () => {
     const codes = answers.map((one: { error?: { code: string } }) => one.error?.code)
     expect(codes).toEqual([undefined, ...Array(9).fill('METRIC_INVALID')])
     expect((await ask({ ...query, top: 100 })).json.error.code).toBe('METRIC_INVALID')
+  })
+
+  it('have the forms that OpenAPI describes', async () => {
+    const asked = { metrics: ['leads', 'lead_value'], period: OCTOBER, split: 'currency', compare: true }
+    const filters = { workspace: ['days-that-are-covered'], agent: ['1 whole'] }
+    const period = { from: '2026-11-12', to: '2026-11-12' }
+    const day = { metrics: ['conversations'], period, filters, split: 'channel' }
+    const queries = [asked, { ...day, ask: 'conversations' }, { ...day, ask: 'explanation' }]
+    const { answers } = (await ask(...queries, { ...asked, metrics: ['nonsense'] })).json
+    expect(answers.slice(0, 3).map((answer: unknown) => z.union(queryAnswers).parse(answer))).toEqual(
+      answers.slice(0, 3),
+    )
+    expect(answers[2].explanation.contributions).not.toEqual([])
+    const { components, paths } = (await send(at.running, '/openapi.json')).json
+    expect(components.schemas.MetricAnswer.properties.unit.enum).toContain('share')
+    const { schema } = paths['/v1/metrics/query'].post.responses['200'].content['application/json']
+    expect(schema.properties.answers.items.anyOf.map(({ $ref }: { $ref: string }) => $ref.split('/').at(-1))).toEqual([
+      ...['MetricAnswers', 'ConversationsBehind', 'ExplanationAnswer', 'Problem'],
+    ])
   })
 
   it('that fail leave the others of the request answered', async () => {

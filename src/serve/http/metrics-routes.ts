@@ -1,8 +1,10 @@
 // `GET /v1/metrics` and `POST /v1/metrics/query`: the declared figures.
 import { z } from '@hono/zod-openapi'
+import { queryAnswers } from '../../metrics/answer-format.ts'
 import { type DeclaredMetrics, metricsQueries } from '../declared-metrics.ts'
 import type { SnapshotReaders } from '../readers/snapshot-readers.ts'
 import type { Routes } from './app.ts'
+import { problem } from './problem.ts'
 import { record, snapshotRoute } from './snapshot-route.ts'
 
 const LIST = {
@@ -20,7 +22,7 @@ const QUERY = {
   scopes: ['metrics'],
   in: 'json',
   given: metricsQueries,
-  answer: { answers: z.array(record) },
+  answer: { answers: z.array(z.union([...queryAnswers, problem])) },
 } as const
 
 export const metricsRoutes =

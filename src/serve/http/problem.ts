@@ -4,7 +4,7 @@ import type { Context } from 'hono'
 import { ConvohouseError } from '../../core/errors.ts'
 import { statusOf } from '../../warehouse/query/http/protocol.ts'
 
-const problem = z
+export const problem = z
   .object({
     error: z.object({
       code: z.string().openapi({ example: 'SQL_INVALID', description: 'Stable: docs/errors.md lists all codes' }),

@@ -1,5 +1,5 @@
 // Questions for metrics. Those that a page asks at the same time travel in one request, and are answered from one state.
-import type { ConversationKey, Explanation, MetricAnswered } from '../../../metrics/answer-metrics.ts'
+import type { ConversationKey, Explanation, MetricAnswered } from '../../../metrics/answer-format.ts'
 import type { MetricsRequest } from '../../../metrics/request.ts'
 import type { ListedMetric } from '../../declared-metrics.ts'
 import { getJson, type Problem, postJson, RequestFailed } from './client.ts'

@@ -1,5 +1,5 @@
 // What a chart over periods draws: columns (buckets) and series, independent of how they are drawn.
-import type { Cell, MetricAnswer, SplitValue } from '../../../metrics/answer.ts'
+import type { Cell, MetricAnswer, SplitValue } from '../../../metrics/answer-format.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import type { Grain } from '../../../metrics/periods.ts'
 import type { ListedMetric, MetricAnswered } from '../api/metrics.ts'

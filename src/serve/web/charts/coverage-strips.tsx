@@ -1,6 +1,6 @@
 // Which days of each agent were exported, as a strip of days. Full marks are exported, low ones are not: colour alone says nothing.
 import { useState } from 'preact/hooks'
-import type { Cell } from '../../../metrics/answer.ts'
+import type { Cell } from '../../../metrics/answer-format.ts'
 import { type MetricAnswered, useMetrics } from '../api/metrics.ts'
 import { dayRange } from '../format/dates.ts'
 import { Answered, Empty } from '../parts/states.tsx'

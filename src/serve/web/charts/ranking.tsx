@@ -1,5 +1,5 @@
 // Values of a dimension as horizontal bars, with the period before as a thin mark.
-import type { Series } from '../../../metrics/answer.ts'
+import type { Series } from '../../../metrics/answer-format.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import type { ListedMetric } from '../api/metrics.ts'
 import { valueText } from '../format/values.ts'

@@ -1,5 +1,5 @@
 // The small trend beneath a figure: covered, finished values only, on a scale that begins at zero for counts.
-import type { Cell } from '../../../metrics/answer.ts'
+import type { Cell } from '../../../metrics/answer-format.ts'
 
 const WIDTH = 160
 const HEIGHT = 28

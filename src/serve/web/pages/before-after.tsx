@@ -1,6 +1,6 @@
 // Before and after a change of an agent: the same number of days on both sides, with an interval, and what else moved.
 // It is no experiment, so nothing here says that the change is the reason.
-import type { Cell } from '../../../metrics/answer.ts'
+import type { Cell } from '../../../metrics/answer-format.ts'
 import type { Period } from '../../../metrics/periods.ts'
 import { asOf } from '../api/client.ts'
 import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'

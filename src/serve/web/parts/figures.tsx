@@ -1,6 +1,7 @@
 // The large figures at the top of a page: value, n, change against the period before where that is covered, and a small trend.
-import type { Cell } from '../../../metrics/answer.ts'
+import type { Cell } from '../../../metrics/answer-format.ts'
 import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
+import { cellText } from '../charts/cell-text.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
 import { dayRange } from '../format/dates.ts'
 import { changeText, countText, tooFewText, valueText } from '../format/values.ts'
@@ -50,8 +51,7 @@ function Figure({ metric }: { metric: ListedMetric }) {
 }
 
 function FigureValue({ cell, metric, href }: { cell: Cell; metric: ListedMetric; href: string | null }) {
-  if (cell.value === null)
-    return <span class="unknown">{!cell.isCovered && cell.n === 0 ? 'not exported' : tooFewText(cell.n)}</span>
+  if (cell.value === null) return <span class="unknown">{cellText(cell, metric)}</span>
   const [text, unit] = valueText(cell.value, metric.unit, cell.n).split(/ (?=tokens$|units$)/)
   const shown = (
     <>

@@ -44,16 +44,18 @@ const COARSER: Partial<Record<Grain, Grain>> = { hour: 'day', day: 'week', week:
 /** Part of the values that may be unknown for lack of observations before a coarser grain is drawn. */
 const TOLERATED = 0.35
 
-const cellsOf = (answers: readonly MetricAnswered[]) =>
-  answers.flatMap(({ series }) => (series.length > 1 ? series.slice(0, -1) : series)).flatMap(({ cells }) => cells)
+const drawnSeries = (answers: readonly MetricAnswered[]) =>
+  answers.flatMap(({ series }) => (series.length > 1 ? series.slice(0, -1) : series))
 
-/** Returns the part of the values with observations that have too few of them. */
+/** Returns the part of the values with observations that have too few of them. Where the whole period has no value, no grain has. */
 function sparsityOf(answers: readonly MetricAnswered[]): number {
-  const observed = cellsOf(answers).filter(({ n }) => n > 0)
+  const known = drawnSeries(answers).filter(({ total }) => total?.value !== null)
+  const observed = known.flatMap(({ cells }) => cells).filter(({ n }) => n > 0)
   return observed.length === 0 ? 0 : observed.filter(({ value }) => value === null).length / observed.length
 }
 
-const mostOf = (answers: readonly MetricAnswered[]): number => Math.max(...cellsOf(answers).map(({ n }) => n))
+const mostOf = (answers: readonly MetricAnswered[]): number =>
+  Math.max(...drawnSeries(answers).flatMap(({ cells }) => cells.map(({ n }) => n)))
 
 /** Asks with the given grain; if many values have too few observations, with the next coarser one. */
 function useFittingMetrics(question: MetricsQuestion, grain: Grain, mayChange: boolean) {

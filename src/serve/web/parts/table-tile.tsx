@@ -1,6 +1,6 @@
 // A tile whose rows are the values of a dimension, and whose columns are metrics.
 import type { ComponentChildren } from 'preact'
-import type { Cell } from '../../../metrics/answer.ts'
+import type { Cell } from '../../../metrics/answer-format.ts'
 import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
 import type { TableTile as Spec } from '../api/pages.ts'
 import { cellText } from '../charts/cell-text.ts'

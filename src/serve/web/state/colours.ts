@@ -1,7 +1,7 @@
 // Colours stay with their thing: an agent or a channel has the same on every page and under every filter.
 import { computed, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { SplitValue } from '../../../metrics/answer.ts'
+import type { SplitValue } from '../../../metrics/answer-format.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import { useMetrics } from '../api/metrics.ts'
 
