@@ -256,6 +256,17 @@ describe('a reader', () => {
     await tab.locator('.panel button', { hasText: 'Last 13 weeks' }).press('Enter')
     expect(new URL(tab.url()).searchParams.get('period')).toBe('last-13-weeks')
   })
+
+  it('chooses a value of a filter by a click on its name', async () => {
+    const { page: tab } = await openPage(browser)
+    await tab.goto(world.running.url)
+    await settled(tab)
+    await tab.locator('.filter button', { hasText: 'Channel' }).click()
+    const [first] = await tab.locator('.panel label span').allTextContents()
+    await tab.locator('.panel label span').first().click()
+    await tab.locator('.filter.on', { hasText: first! }).waitFor()
+    expect(new URL(tab.url()).searchParams.get('channel')).not.toBeNull()
+  })
 })
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

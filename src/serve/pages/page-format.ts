@@ -30,10 +30,12 @@ const TILES = {
       top: top.default(6),
       grain: z.enum(PAGE_GRAINS).default('auto'),
       filters,
+      /** True if a ranking begins with the lowest value. */
+      lowest: z.boolean().optional(),
       /** True if changes of agents are drawn. */
       marks: z.boolean().optional(),
     })
-    .superRefine(({ chart, split, metrics, grain, marks }, { addIssue }) => {
+    .superRefine(({ chart, split, metrics, grain, lowest, marks }, { addIssue }) => {
       const refuse = (path: string, message: string) => addIssue({ code: 'custom', path: [path], message })
       if (split !== undefined && metrics.length > 1) refuse('split', 'is for one metric only')
       if (split === undefined && ['share', 'ranking'].includes(chart)) refuse('split', `a ${chart} needs one`)
@@ -41,6 +43,7 @@ const TILES = {
         refuse('chart', 'heat shows one metric, without a split')
       if (chart === 'heat' ? !['auto', 'weekday_hour'].includes(grain) : grain === 'weekday_hour')
         refuse('grain', 'weekday_hour is that of heat, and of no other chart')
+      if (lowest && chart !== 'ranking') refuse('lowest', 'is for a ranking only')
       if (marks && chart !== 'line') refuse('marks', 'are drawn on lines only')
     })
     .transform(tile => ({

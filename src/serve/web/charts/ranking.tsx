@@ -13,14 +13,15 @@ interface RankingProps {
   metric: ListedMetric
   split: DimensionName
   series: readonly Series[]
+  /** True if the lowest value comes first. */
+  lowest: boolean | undefined
   hrefOf: (key: string) => string | null
 }
 
-export function Ranking({ metric, split, series, hrefOf }: RankingProps) {
+export function Ranking({ metric, split, series, lowest, hrefOf }: RankingProps) {
   const rows = series.flatMap(({ split: value, total }) => (value && total && total.n > 0 ? [{ value, total }] : []))
-  rows.sort(
-    (a, b) => Number(a.value.isOther) - Number(b.value.isOther) || (b.total.value ?? -1) - (a.total.value ?? -1),
-  )
+  const rank = (value: number | null) => (value === null ? -Infinity : lowest ? -value : value)
+  rows.sort((a, b) => Number(a.value.isOther) - Number(b.value.isOther) || rank(b.total.value) - rank(a.total.value))
   const most = Math.max(...rows.flatMap(({ total }) => [total.value ?? 0, total.comparedWith?.value ?? 0]), 0) || 1
   return (
     <ol class="ranking">

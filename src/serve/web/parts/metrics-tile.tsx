@@ -128,6 +128,7 @@ export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; met
                 metric={first!}
                 split={split!}
                 series={answers[0]!.series}
+                lowest={spec.lowest}
                 hrefOf={key => (openable ? hrefOf(null, key) : null)}
               />
             )
