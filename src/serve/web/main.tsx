@@ -49,10 +49,10 @@ function Head({ title, about, isFiltered }: { title: string; about: string; isFi
     document.title = `${title} · convohouse`
   }, [title])
   return (
-    <header class="head">
+    <header class="head row between">
       <div>
         <h1>{title}</h1>
-        <p class="about">{about}</p>
+        <p class="muted">{about}</p>
       </div>
       {isFiltered && <FilterBar />}
       <ContextLine withPeriod={isFiltered} />
@@ -91,7 +91,7 @@ function Content({
     <>
       <Head title={page.title} about={page.about} isFiltered />
       {problems.map(problem => (
-        <p class="note doubt content-note" key={problem}>
+        <p class="note doubt" key={problem}>
           {problem}
         </p>
       ))}

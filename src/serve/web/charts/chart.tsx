@@ -118,7 +118,7 @@ export function Chart({ label, columns, rows = 1, height, option, tip, onOpen }:
 function Tip({ x, width, children }: { x: number; width: number; children: ComponentChildren }) {
   const style = x > width / 2 ? { right: `${width - x + 12}px` } : { left: `${x + 12}px` }
   return (
-    <div class="tip" style={style} aria-live="polite">
+    <div class="tip floating" style={style} aria-live="polite">
       {children}
     </div>
   )

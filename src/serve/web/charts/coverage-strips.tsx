@@ -83,7 +83,7 @@ function StripRow({ strip: { name, cells, missing, days } }: { strip: Strip }) {
   const rest = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : ''
   return (
     <li>
-      <span class="ranking-name" title={name}>
+      <span class="cut" title={name}>
         {name}
       </span>
       <svg viewBox={`0 0 ${cells.length} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">

@@ -47,7 +47,7 @@ export function MetricChart(props: MetricChartProps) {
       <Chart
         label={`${title} Chart with ${columns.length} columns. Arrow keys read them.`}
         columns={columns.length}
-        height={HEIGHT - (needsLegend ? 24 : 0)}
+        height={HEIGHT - (needsLegend ? 28 : 0)}
         option={option}
         tip={at => <ColumnTip {...props} at={at} marks={marks[at.column] ?? []} />}
         onOpen={onOpen && (({ column }) => onOpen(columns[column]!.key, null))}
@@ -58,11 +58,13 @@ export function MetricChart(props: MetricChartProps) {
 
 export function Legend({ series }: { series: readonly DrawnSeries[] }) {
   return (
-    <ul class="legend">
+    <ul class="legend row note">
       {series.map(({ name, colour }) => (
         <li key={name}>
           <span class="swatch" style={{ background: colour }} />
-          <span title={name}>{name}</span>
+          <span class="cut" title={name}>
+            {name}
+          </span>
         </li>
       ))}
     </ul>
@@ -109,7 +111,7 @@ function ColumnTip({
         </tbody>
       </table>
       {marks.map(({ agentTitle, agent, fields, day }) => (
-        <span class="note mark" key={agent + day}>
+        <span class="note" key={agent + day}>
           {agentTitle ?? agent} was changed: {fields.slice(0, 4).join(', ')}
         </span>
       ))}

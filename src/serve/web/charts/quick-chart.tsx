@@ -71,7 +71,7 @@ export function QuickChart(props: QuickChartProps) {
   return (
     <>
       {lines.length > 1 && (
-        <ul class="legend">
+        <ul class="legend row note">
           {lines.map(({ name }, at) => (
             <li key={name}>
               <span class="swatch" style={{ background: palette.value[at % palette.value.length] }} />

@@ -31,7 +31,7 @@ export function Ranking({ metric, split, series, lowest, hrefOf }: RankingProps)
         const name = labelOf(split, value)
         return (
           <li key={valueKey(value) + value.isOther}>
-            <span class="ranking-name" title={name}>
+            <span class="cut" title={name}>
               {href ? <a href={href}>{name}</a> : name}
             </span>
             <span class="ranking-bar" aria-hidden="true">
@@ -48,7 +48,7 @@ export function Ranking({ metric, split, series, lowest, hrefOf }: RankingProps)
                 />
               )}
             </span>
-            <span class="ranking-value">
+            <span class="number">
               {cellText(total, metric)}
               {metric.unit !== 'count' && total.value !== null && <small> n = {total.n.toLocaleString()}</small>}
             </span>

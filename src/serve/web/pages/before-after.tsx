@@ -54,7 +54,7 @@ export function BeforeAfter({ spec, id, metrics }: Props) {
         {() =>
           change && metric ? (
             <>
-              <div class="choices-row">
+              <div class="choices row">
                 <label>
                   Change
                   <select value={idOf(change)} onChange={choose('change')}>
@@ -153,7 +153,7 @@ function Sides({ metric, sides, before: [first, volumeBefore], after: [second, v
     const interval = cell.value === null || cell.n === 0 ? null : wilson(cell.value, cell.n)
     return (
       <div key={name}>
-        <h3>{name}</h3>
+        <h3 class="note">{name}</h3>
         <p class="value">{cellText(cell, metric)}</p>
         <p class="note">
           {interval && `95 % interval ${shareText(interval.low, 0)} to ${shareText(interval.high, 0)} · `}n ={' '}

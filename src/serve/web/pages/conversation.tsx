@@ -19,7 +19,7 @@ export function Conversation() {
   const key = location.pathname.split('/').slice(-3).join('/')
   const answer = useConversation(key)
   return (
-    <div class="conversation">
+    <div class="conversation stack">
       <p>
         <a href={listAddress()}>Back to the list</a>
       </p>
@@ -43,12 +43,12 @@ function Whole({ told }: { told: Told }) {
   const started = row.started_at as string | null
   return (
     <>
-      <section class="tile" aria-label="Facts">
+      <section class="tile card stack" aria-label="Facts">
         <h2>
           {row.agent_title ?? row.agent_id}, {wordOf('channel', row.channel)}
           {started && `, ${timeText(started)}`}
         </h2>
-        <p class="note id">
+        <p class="note anywhere">
           {id} <CopyButton text={() => id}>Copy id</CopyButton>
         </p>
         {doubtsOf(row).map(doubt => (
@@ -58,31 +58,29 @@ function Whole({ told }: { told: Told }) {
         ))}
         <dl class="facts">
           <div>
-            <dt>Outcome</dt>
+            <dt class="note">Outcome</dt>
             <dd>
               <Outcome value={String(row.outcome)} />
             </dd>
           </div>
           {factsOf(row).map(([title, text]) => (
             <div key={title}>
-              <dt>{title}</dt>
+              <dt class="note">{title}</dt>
               <dd>{text}</dd>
             </div>
           ))}
         </dl>
       </section>
-      <section class="tile" aria-label="What happened">
+      <section class="tile card stack" aria-label="What happened">
         <h2>What happened</h2>
-        <p class="subtitle">
+        <p class="note">
           {whyNoTranscript === null ? 'Messages, states' : 'States'}, handoffs, events and costs in the order of time ·{' '}
           {ownZone}
         </p>
-        {whyNoTranscript !== null && (
-          <p class="note why-no-transcript">There is no transcript. {whyNoTranscript.replaceAll('`', '')}</p>
-        )}
+        {whyNoTranscript !== null && <p class="note">There is no transcript. {whyNoTranscript.replaceAll('`', '')}</p>}
         <TimeLine moments={momentsOf(told)} />
       </section>
-      <details class="tile raw">
+      <details class="card">
         <summary>All fields</summary>
         <DataTable
           caption="All fields"
@@ -159,7 +157,7 @@ function factsOf(row: Row): [string, string][] {
 function TimeLine({ moments }: { moments: readonly Moment[] }) {
   if (moments.length === 0) return <Empty>Nothing was observed of it but its fields.</Empty>
   return (
-    <ol class="timeline">
+    <ol class="timeline stack">
       {moments.map((moment, at) => {
         const day = dateText(moment.ms)
         const isNewDay = at === 0 || dateText(moments[at - 1]!.ms) !== day
@@ -167,7 +165,9 @@ function TimeLine({ moments }: { moments: readonly Moment[] }) {
           <Fragment key={moment.key}>
             {isNewDay && <li class="day">{day}</li>}
             <li class={`moment ${moment.kind} ${moment.sender ?? ''}`}>
-              <time dateTime={new Date(moment.ms).toISOString()}>{moment.isTimed ? clockText(moment.ms) : ''}</time>
+              <time class="note" dateTime={new Date(moment.ms).toISOString()}>
+                {moment.isTimed ? clockText(moment.ms) : ''}
+              </time>
               {moment.kind === 'message' ? <Message moment={moment} /> : <p>{moment.text}</p>}
             </li>
           </Fragment>

@@ -45,12 +45,12 @@ function List() {
   const answer = useConversations(behind || days ? asked : null)
   useEffect(() => scrollTo(0, 0), [after])
   return (
-    <div class="conversations">
+    <div class="conversations stack">
       {behind && <BehindLine asked={askedBehind()} />}
-      <div class="list-controls">
+      <div class="row">
         <Search whyNot={answer.data?.whyNoTexts ?? null} words={words ?? ''} />
         {!behind && (
-          <label class="check">
+          <label class="row">
             <input
               type="checkbox"
               checked={withTests}
@@ -77,7 +77,7 @@ function Found({ conversations, next, isFirst }: Listed & { isFirst: boolean }) 
   return (
     <>
       <DataTable caption="Conversations, newest first" columns={COLUMNS} rows={conversations.map(rowOf)} sort={null} />
-      <nav class="pages" aria-label="Pages of the list">
+      <nav class="row" aria-label="Pages of the list">
         <span class="note">
           {countText(conversations.length)} {!isFirst ? 'older ' : next ? 'newest ' : ''}
           {conversations.length === 1 ? 'conversation' : 'conversations'}
@@ -117,7 +117,7 @@ function Search({ whyNot, words }: { whyNot: string | null; words: string }) {
     go(here({ words: String(entered ?? '').trim() || null, after: null }))
   }
   return (
-    <form class="search" role="search" onSubmit={search}>
+    <form class="search row" role="search" onSubmit={search}>
       <input
         type="search"
         name="words"
@@ -160,7 +160,7 @@ function BehindLine({ asked }: { asked: MetricsQuestion | null }) {
     ),
   ].filter(Boolean)
   return (
-    <section class="behind" aria-label="What is shown">
+    <section aria-label="What is shown">
       <p>
         Conversations behind <b>{metric.title}</b>
         {parts.map(part => `, ${part}`)}. <a href={addressOf('conversations')}>Show all conversations</a>
@@ -199,8 +199,8 @@ function rowOf(row: Row): TableRow {
       started_at: (
         <>
           <a href={conversationAddress(row)}>{orDash(row.started_at as string | null, timeText)}</a>
-          {row.is_test && <span class="badge">test</span>}
-          {!row.is_complete && <span class="badge">not exported yet</span>}
+          {row.is_test && <span class="badge note">test</span>}
+          {!row.is_complete && <span class="badge note">not exported yet</span>}
         </>
       ),
       agent: String(row.agent_title ?? row.agent_id),

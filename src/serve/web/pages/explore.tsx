@@ -80,7 +80,7 @@ function Workbench() {
 
   return (
     <div class="explore">
-      <section class="tile workbench" aria-label="SQL">
+      <section class="tile card stack" aria-label="SQL">
         <SqlEditor
           text={text}
           tables={tables ?? NO_TABLES}
@@ -91,7 +91,7 @@ function Workbench() {
             editor.current = found
           }}
         />
-        <div class="run-bar">
+        <div class="row">
           {running ? (
             <button type="button" onClick={() => running.abort()}>
               Cancel
@@ -108,7 +108,7 @@ function Workbench() {
           </span>
         </div>
       </section>
-      <section class="result" aria-label="Result" aria-busy={running !== null}>
+      <section class="stack" aria-label="Result" aria-busy={running !== null}>
         {problem && <SqlProblem problem={problem} />}
         {running && !result && <Skeleton height={240} />}
         {!problem && result && <Shown result={result} isStale={running !== null} />}
@@ -130,7 +130,7 @@ function usePlace(problem: Problem | null, sql: string) {
 
 function SqlProblem({ problem: { code, what, hint } }: { problem: Problem }) {
   return (
-    <div class="tile sql-problem" role="alert">
+    <div class="tile card stack sql-problem" role="alert">
       <p>
         <code>{code}</code>
       </p>
@@ -142,10 +142,10 @@ function SqlProblem({ problem: { code, what, hint } }: { problem: Problem }) {
 
 function Examples({ onChoose }: { onChoose: (sql: string) => void }) {
   return (
-    <section class="tile examples" aria-label="Examples">
+    <section class="tile card stack" aria-label="Examples">
       <h2>Ask the tables yourself</h2>
       <p class="note">Write a SELECT in DuckDB’s SQL, or begin with one of these.</p>
-      <ul>
+      <ul class="stack">
         {EXAMPLES.map(({ title, sql }) => (
           <li key={title}>
             <button type="button" title={sql} onClick={() => onChoose(sql)}>
@@ -183,13 +183,14 @@ function Downloads({ sql }: { sql: string }) {
   }
   return (
     <>
-      <Menu label="Download all rows" button="Download" class="menu downloads">
+      <Menu label="Download all rows" button="Download" class="menu">
         {close => (
-          <ul class="choices">
+          <ul>
             {FORMATS.map(format => (
               <li key={format.ending}>
                 <button
                   type="button"
+                  class="plain"
                   disabled={sql.trim() === ''}
                   onClick={() => {
                     close()
@@ -241,8 +242,8 @@ function Shown({ result, isStale }: { result: Result; isStale: boolean }) {
     </label>
   )
   return (
-    <div class={isStale ? 'tile stale' : 'tile'}>
-      <div class="result-head">
+    <div class={isStale ? 'tile card stack stale' : 'tile card stack'}>
+      <div class="row between">
         <p role="status">
           <b>
             {result.truncated
@@ -272,7 +273,7 @@ function Shown({ result, isStale }: { result: Result; isStale: boolean }) {
         <Empty>The query found no rows.</Empty>
       ) : view !== 'table' && x && y ? (
         <>
-          <div class="choices-row">
+          <div class="choices row">
             {select('x', 'Across', x, names)}
             {select('y', 'Height', y, numbers)}
             {select(

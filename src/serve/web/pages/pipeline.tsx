@@ -88,7 +88,7 @@ const withCode = (text: string): ComponentChildren =>
 function Needs({ pipeline, nowMs }: Known) {
   const needs = needsOf(pipeline, nowMs)
   return (
-    <section class={needs.length > 0 ? 'needs some' : 'needs'} aria-label="What needs you" role="status">
+    <section class={needs.length > 0 ? 'needs card some' : 'needs card'} aria-label="What needs you" role="status">
       <h2>
         {needs.length === 0
           ? 'Nothing needs you.'
@@ -109,10 +109,10 @@ function Needs({ pipeline, nowMs }: Known) {
 
 function Card({ title, value, children }: { title: string; value: string; children?: ComponentChildren }) {
   return (
-    <article class="figure short">
+    <article class="figure card short">
       <h2>{title}</h2>
       <p class="value">{value}</p>
-      <p class="change">{children}</p>
+      <p class="change note">{children}</p>
     </article>
   )
 }
@@ -122,8 +122,8 @@ function Cards({ status, nowMs, isOne }: { status: ShownStatus; nowMs: number; i
   const projected = useQuota().data?.find(({ workspace }) => workspace === workspaceId)
   const projection = projected ? projectionOf(projected) : null
   return (
-    <section aria-label={`Workspace ${workspaceId}`}>
-      {!isOne && <h2 class="group">{workspaceId}</h2>}
+    <section class="stack" aria-label={`Workspace ${workspaceId}`}>
+      {!isOne && <h2>{workspaceId}</h2>}
       <div class="figures">
         <Card title="Last successful sync" value={agoText(lastSuccess?.endedAt ?? null, nowMs)}>
           {lastRun && lastRun.state !== 'ended'
@@ -261,7 +261,7 @@ function Runs({ pipeline, nowMs }: Known) {
 /** Codes leave the server; texts of errors do not, since they may quote data. */
 const Why = ({ run: { errorCode } }: { run: ShownRun }) =>
   errorCode && (
-    <span class="note moved">
+    <span class="note block">
       <code>{errorCode}</code>: docs/errors.md explains it, and {withCode('`convohouse status`')} shows the text and
       what to do.
     </span>
@@ -316,13 +316,13 @@ function Findings({ pipeline }: Known) {
           <Fact name="Drift">
             {counted(findings.driftPaths, 'undeclared field')}
             {findings.driftPaths > 0 && (
-              <span class="note moved">kept in extra; {withCode('`convohouse query "FROM _drift"` shows them')}</span>
+              <span class="note block">kept in extra; {withCode('`convohouse query "FROM _drift"` shows them')}</span>
             )}
           </Fact>
           <Fact name="Data issues">
             {countText(findings.issues)} on {counted(findings.issuePaths, 'path')}
             {findings.issues > 0 && (
-              <span class="note moved">{withCode('`convohouse query "FROM _issues"` shows them')}</span>
+              <span class="note block">{withCode('`convohouse query "FROM _issues"` shows them')}</span>
             )}
           </Fact>
           <Fact name="Quarantine">{counted(findings.quarantined, 'record')}</Fact>
@@ -344,7 +344,7 @@ function Checks({ pipeline: { checks, models, held }, nowMs }: Known) {
         {checks.map(check => (
           <Fact key={check.name} name={check.name}>
             {checkText(check)}, {agoText(check.checkedAt, nowMs)}
-            <span class="note moved">{check.about}</span>
+            <span class="note block">{check.about}</span>
           </Fact>
         ))}
         {models.map(({ name, outcome }) => (

@@ -37,7 +37,7 @@ export function Quota({ spec, id }: { spec: Pick<ShowTile, 'title' | 'below' | '
             <Empty>The vendor has not reported a quota yet. The first sync shows it.</Empty>
           ) : (
             shown.map(quota => (
-              <section key={quota.workspace} class="quota" aria-label={`Quota of ${quota.workspace}`}>
+              <section key={quota.workspace} class="stack" aria-label={`Quota of ${quota.workspace}`}>
                 {!isOne && <h3>{quota.workspace}</h3>}
                 <Sentence quota={quota} />
                 <BurnDown title={spec.title} quota={quota} />
@@ -82,7 +82,7 @@ function Sentence({ quota }: { quota: WorkspaceQuota }) {
   return (
     <p class={isDoubtful ? 'doubt' : undefined}>
       <b>{text}</b>
-      <small class="moved">
+      <small class="block">
         The vendor does not say when a period ends: {dayText(quota.ends)} is {PERIOD_DAYS} days after its first report.
       </small>
     </p>

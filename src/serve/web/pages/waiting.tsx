@@ -58,8 +58,8 @@ export function Waiting({ spec, id }: { spec: ShowTile; id: string }) {
               <p class="note">A contact waits from the request of a handoff until somebody accepts it.</p>
             </Empty>
           ) : (
-            <div class="waiting">
-              <p class="summary">{summaryOf(rows, next !== null)}</p>
+            <>
+              <p>{summaryOf(rows, next !== null)}</p>
               <DataTable
                 caption={spec.title}
                 columns={COLUMNS}
@@ -82,7 +82,7 @@ export function Waiting({ spec, id }: { spec: ShowTile; id: string }) {
                 }))}
                 sort={`sort-${id}`}
               />
-            </div>
+            </>
           )
         }
       </Answered>

@@ -48,7 +48,7 @@ export function Changes({ metrics, by }: ChangesProps) {
   )
   const explained = useExplanations(asked)
   return (
-    <section class="changes" aria-label="What changed">
+    <section class="changes card stack" aria-label="What changed">
       <h2>What changed</h2>
       <Answered answer={moved} height={84}>
         {answers => {

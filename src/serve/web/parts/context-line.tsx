@@ -34,7 +34,7 @@ export function ContextLine({ withPeriod }: { withPeriod: boolean }) {
   const answer = whole.data?.[0]
   const cell = answer?.series.at(-1)?.cells[0]
   return (
-    <div class="context">
+    <div class="context note">
       <p>
         {isOffline.value && <b class="doubt">No connection: what you see is from before. </b>}
         {withPeriod && answer && <span>{dayRange(answer.period)}</span>}

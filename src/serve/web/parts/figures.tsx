@@ -27,7 +27,7 @@ function Figure({ metric }: { metric: ListedMetric }) {
   const trend = useMetrics({ ...asked, grain: grainFor(period.value) })
   const href = metric.hasConversations ? addressOf('conversations', behind({ ...asked, grain: 'none' })) : null
   return (
-    <article class="figure">
+    <article class="figure card">
       <h2 title={`${metric.definition} ${metric.misleads}`}>{metric.title}</h2>
       <Answered answer={whole} height={92}>
         {([answer]) => {
@@ -37,7 +37,7 @@ function Figure({ metric }: { metric: ListedMetric }) {
               <p class="value">
                 <FigureValue cell={cell} metric={metric} href={href} />
               </p>
-              <p class="change">
+              <p class="change note">
                 <Change cell={cell} metric={metric} answer={answer!} />
               </p>
             </>
@@ -70,25 +70,30 @@ function FigureValue({ cell, metric, href }: { cell: Cell; metric: ListedMetric;
 /** Says how the value changed, or why that cannot be said. */
 function Change({ cell, metric, answer }: { cell: Cell; metric: ListedMetric; answer: MetricAnswered }) {
   const n = metric.unit === 'count' ? null : `n = ${countText(cell.n)}`
-  const parts = [compared(cell, metric, answer), n && <span>{n}</span>]
+  const parts = [compared(cell, metric, answer), n && <span class="block">{n}</span>]
   return <>{parts}</>
 }
 
 function compared(cell: Cell, { unit, better }: ListedMetric, { periodBefore }: MetricAnswered) {
   const { value, comparedWith } = cell
-  if (!cell.isCovered) return <span class="doubt">not all exported</span>
-  if (cell.isUnfinished) return <span>period not over yet</span>
+  if (!cell.isCovered) return <span class="doubt block">not all exported</span>
+  if (cell.isUnfinished) return <span class="block">period not over yet</span>
   const days = periodBefore ? dayRange(periodBefore) : 'the period before'
-  if (!comparedWith) return <span title={`${days} was not exported completely`}>nothing to compare with</span>
+  if (!comparedWith)
+    return (
+      <span class="block" title={`${days} was not exported completely`}>
+        nothing to compare with
+      </span>
+    )
   if (value === null) return null
-  if (comparedWith.value === null) return <span>before: {tooFewText(comparedWith.n)}</span>
+  if (comparedWith.value === null) return <span class="block">before: {tooFewText(comparedWith.n)}</span>
   const text = changeText(value, comparedWith.value, unit)
   const before = valueText(comparedWith.value, unit, comparedWith.n)
   const direction = Math.sign(value - comparedWith.value)
   const tone = direction === 0 || better === null ? '' : direction > 0 === (better === 'higher') ? 'good' : 'bad'
   const arrow = direction > 0 ? '▲' : direction < 0 ? '▼' : ''
   return (
-    <span title={`${days}: ${before}`}>
+    <span class="block" title={`${days}: ${before}`}>
       <b class={tone}>
         {arrow} {direction === 0 ? 'unchanged' : (text ?? '')}
         {tone && <span class="hidden"> ({tone === 'good' ? 'better' : 'worse'})</span>}

@@ -18,7 +18,7 @@ export function FilterBar() {
     agentsOf.value = new Map(organizations.map(({ key, agents: own }) => [key, own]))
   }, [known])
   return (
-    <section class="filters" aria-label="Filters">
+    <section class="filters row" aria-label="Filters">
       <PeriodMenu />
       {(workspaces.length > 1 || chosen.value.workspace) && (
         <Picker name="workspace" title="Workspace" plural="workspaces" choices={workspaces} />

@@ -42,11 +42,11 @@ export function Keys({ entries, first }: { entries: readonly Entry[]; first: str
   if (!isShown) return null
   return (
     <div class="overlay">
-      <div role="dialog" aria-modal="true" aria-label="Keys" class="dialog">
+      <div role="dialog" aria-modal="true" aria-label="Keys" class="dialog floating stack">
         <h2>Keys</h2>
         <dl class="keys">
           {[...letters].map(([letter, { title }]) => (
-            <div key={letter}>
+            <div class="row between" key={letter}>
               <dt>
                 <kbd>g</kbd> <kbd>{letter}</kbd>
               </dt>
@@ -60,7 +60,7 @@ export function Keys({ entries, first }: { entries: readonly Entry[]; first: str
             ['?', 'These keys'],
             ['Esc', 'Close'],
           ].map(([key, what]) => (
-            <div key={key}>
+            <div class="row between" key={key}>
               <dt>
                 <kbd>{key}</kbd>
               </dt>

@@ -51,7 +51,7 @@ export function Menu({ button, label, class: name = 'menu', children }: MenuProp
       </button>
       {/* It takes the focus that a click on a text in it gives, which would else go to the page and close it. */}
       {isOpen && (
-        <div class="panel" id={id} tabIndex={-1}>
+        <div class="panel floating" id={id} tabIndex={-1}>
           {children(close)}
         </div>
       )}

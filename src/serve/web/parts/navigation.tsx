@@ -37,6 +37,7 @@ export function Navigation({ entries, current, first }: { entries: readonly Entr
         <div class="brand">
           <button
             type="button"
+            class="plain"
             onClick={toggle}
             aria-label={isNarrow ? 'Widen the side bar' : 'Narrow the side bar'}
             aria-pressed={isNarrow}
@@ -55,19 +56,19 @@ export function Navigation({ entries, current, first }: { entries: readonly Entr
                 onClick={() => setOpen(false)}
               >
                 <Icon name={icon} />
-                <span>{title}</span>
+                <span class="cut">{title}</span>
               </a>
             </li>
           ))}
           <li class="more">
-            <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            <button type="button" class="plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
               <Icon name="dots" />
               <span>More</span>
             </button>
           </li>
         </ul>
         {session?.token && (
-          <button type="button" class="sign-out" onClick={() => void signOut()}>
+          <button type="button" class="sign-out cut" onClick={() => void signOut()}>
             Sign out {session.token}
           </button>
         )}

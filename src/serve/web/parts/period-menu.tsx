@@ -16,21 +16,21 @@ export function PeriodMenu() {
   return (
     <div class={name === DEFAULT_PERIOD ? 'filter' : 'filter on'}>
       <Menu
-        class="menu picker"
         button={
           <>
-            <small>Period</small> <span>{periodTitle(name)}</span>
+            <small>Period</small> <span class="cut">{periodTitle(name)}</span>
             <Icon name="down" />
           </>
         }
       >
         {close => (
           <>
-            <ul class="choices">
+            <ul>
               {PERIODS.map(one => (
                 <li key={one.name}>
                   <button
                     type="button"
+                    class="plain"
                     aria-pressed={one.name === name}
                     onClick={() => {
                       choose(one.name)
@@ -43,7 +43,7 @@ export function PeriodMenu() {
               ))}
             </ul>
             <form
-              class="days"
+              class="stack"
               onSubmit={event => {
                 event.preventDefault()
                 if (!isValid) return
@@ -51,7 +51,7 @@ export function PeriodMenu() {
                 close()
               }}
             >
-              <label>
+              <label class="row between">
                 From
                 <input
                   type="date"
@@ -59,7 +59,7 @@ export function PeriodMenu() {
                   onInput={event => setDays({ ...days, from: event.currentTarget.value })}
                 />
               </label>
-              <label>
+              <label class="row between">
                 To
                 <input
                   type="date"

@@ -34,10 +34,9 @@ export function Picker({ name, title, plural, choices }: PickerProps) {
   return (
     <div class={chosen.length > 0 ? 'filter on' : 'filter'}>
       <Menu
-        class="menu picker"
         button={
           <>
-            <small>{title}</small> <span>{summary}</span>
+            <small>{title}</small> <span class="cut">{summary}</span>
             <Icon name="down" />
           </>
         }
@@ -53,7 +52,7 @@ export function Picker({ name, title, plural, choices }: PickerProps) {
                 onInput={event => setSearch(event.currentTarget.value)}
               />
             )}
-            <ul class="choices">
+            <ul>
               {found.slice(0, SHOWN).map(({ key, label, n }) => (
                 <li key={key}>
                   <label>
@@ -64,7 +63,7 @@ export function Picker({ name, title, plural, choices }: PickerProps) {
                         choose(chosen.includes(key) ? chosen.filter(one => one !== key) : [...chosen, key])
                       }
                     />
-                    <span>{label}</span>
+                    <span class="anywhere">{label}</span>
                     {n !== undefined && <small>{countText(n)}</small>}
                   </label>
                 </li>

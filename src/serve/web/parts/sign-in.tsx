@@ -16,13 +16,13 @@ export function SignIn() {
   }
   return (
     <main class="sign-in">
-      <form onSubmit={submit}>
+      <form class="dialog floating stack" onSubmit={submit}>
         <h1>Sign in to convohouse</h1>
         <p class="note">
           Paste a token. Whoever runs convohouse creates one with{' '}
           <code>convohouse token create NAME --scope metrics</code>.
         </p>
-        <label>
+        <label class="stack">
           Token
           <input
             type="password"

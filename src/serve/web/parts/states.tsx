@@ -40,5 +40,5 @@ interface AnsweredProps<T> {
 export function Answered<T>({ answer: { data, problem, isLoading, again }, height, children }: AnsweredProps<T>) {
   if (problem && (data === null || !isLoading)) return <Failed problem={problem} again={again} />
   if (data === null) return <Skeleton height={height} />
-  return <div class={isLoading ? 'stale' : undefined}>{children(data)}</div>
+  return <div class={isLoading ? 'stack stale' : 'stack'}>{children(data)}</div>
 }

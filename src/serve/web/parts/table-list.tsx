@@ -22,7 +22,7 @@ export function TableList({ onInsert }: TableListProps) {
   const isFound = ({ name, columns }: DescribedTable) =>
     name.toLowerCase().includes(words) || columns.some(column => column.name.toLowerCase().includes(words))
   return (
-    <aside class="table-list" aria-label="Tables">
+    <aside class="table-list card" aria-label="Tables">
       <input
         type="search"
         placeholder="Search tables and columns"
@@ -51,11 +51,17 @@ function TableEntry({ table: { name, about, columns }, onInsert }: TableListProp
   const [isOpen, setOpen] = useState(false)
   return (
     <li>
-      <div class="table-entry">
-        <button type="button" aria-expanded={isOpen} aria-label={`Columns of ${name}`} onClick={() => setOpen(!isOpen)}>
+      <div>
+        <button
+          type="button"
+          class="plain"
+          aria-expanded={isOpen}
+          aria-label={`Columns of ${name}`}
+          onClick={() => setOpen(!isOpen)}
+        >
           {isOpen ? '−' : '+'}
         </button>
-        <button type="button" class="name" title={about ?? undefined} onClick={() => onInsert(quoted(name))}>
+        <button type="button" class="plain name" title={about ?? undefined} onClick={() => onInsert(quoted(name))}>
           {name}
         </button>
       </div>
@@ -65,7 +71,7 @@ function TableEntry({ table: { name, about, columns }, onInsert }: TableListProp
           <ul>
             {columns.map(column => (
               <li key={column.name}>
-                <button type="button" class="name" onClick={() => onInsert(quoted(column.name))}>
+                <button type="button" class="plain name" onClick={() => onInsert(quoted(column.name))}>
                   {column.name} <small>{column.type.toLowerCase()}</small>
                 </button>
                 {column.about && <p class="note">{column.about}</p>}

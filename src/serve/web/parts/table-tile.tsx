@@ -136,7 +136,7 @@ function Moved({ cell, metric: { unit, better } }: { cell: Cell | undefined; met
   const isUp = cell.value > before.value
   const tone = better === null ? '' : isUp === (better === 'higher') ? 'good' : 'bad'
   return (
-    <small class={`moved ${tone}`} title={`before: ${valueText(before.value, unit, before.n)}`}>
+    <small class={`block ${tone}`} title={`before: ${valueText(before.value, unit, before.n)}`}>
       {isUp ? '▲' : '▼'}{' '}
       {changeText(cell.value, before.value, unit)
         ?.replace(/^[+−-]/, '')

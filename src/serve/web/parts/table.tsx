@@ -73,7 +73,7 @@ export function DataTable({ caption, columns, rows, sort }: TableProps) {
                 {sort === null ? (
                   column.title
                 ) : (
-                  <button type="button" onClick={() => turn(column)}>
+                  <button type="button" class="plain" onClick={() => turn(column)}>
                     {column.title}
                   </button>
                 )}

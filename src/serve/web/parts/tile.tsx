@@ -66,6 +66,7 @@ export function Tile(props: TileProps) {
   const entry = (name: string, text: string, close: () => void) => (
     <button
       type="button"
+      class="plain"
       aria-pressed={open === name}
       onClick={() => {
         show(name)
@@ -76,11 +77,11 @@ export function Tile(props: TileProps) {
     </button>
   )
   return (
-    <article class={`tile ${width}`} id={`tile-${id}`} aria-label={title}>
-      <header>
+    <article class={`tile card stack ${width}`} id={`tile-${id}`} aria-label={title}>
+      <header class="row between">
         <div>
           <h2>{title}</h2>
-          {subtitle && <p class="subtitle">{subtitle}</p>}
+          {subtitle && <p class="note">{subtitle}</p>}
         </div>
         <Menu label={`Actions: ${title}`} button={<Icon name="dots" />} class="menu actions">
           {close => (
@@ -89,7 +90,7 @@ export function Tile(props: TileProps) {
               {sql && entry('sql', 'SQL', close)}
               {metrics.length > 0 && entry('definition', 'Definition', close)}
               {csv && (
-                <button type="button" onClick={() => download(fileName(title), csv())}>
+                <button type="button" class="plain" onClick={() => download(fileName(title), csv())}>
                   Download CSV
                 </button>
               )}
@@ -110,8 +111,10 @@ export function Tile(props: TileProps) {
       )}
       {open === 'definition' && <Definitions metrics={metrics} />}
       {open === 'sql' && sql && (
-        <div class="sql">
-          <pre tabIndex={0}>{sql}</pre>
+        <div class="sql row">
+          <pre class="inset" tabIndex={0}>
+            {sql}
+          </pre>
           <CopyButton text={() => sql}>Copy SQL</CopyButton>
           <a
             href={here({})}
@@ -132,11 +135,13 @@ export function Tile(props: TileProps) {
 
 export function Definitions({ metrics }: { metrics: readonly ListedMetric[] }) {
   return (
-    <dl class="definitions">
+    <dl class="inset stack">
       {metrics.map(({ name, title, definition, misleads }) => (
         <div key={name}>
-          <dt>{title}</dt>
-          <dd>
+          <dt>
+            <b>{title}</b>
+          </dt>
+          <dd class="muted">
             {definition} <em>{misleads}</em>
           </dd>
         </div>

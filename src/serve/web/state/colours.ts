@@ -18,10 +18,15 @@ const DARK = ['#7ba4ff', '#ff9a52', '#3cc7b5', '#cf9bf0', '#e3c04b', '#ff8fb3', 
 
 export const palette = computed(() => (isDark.value ? DARK : LIGHT))
 
-/** Names of colours of the style sheets, for what is drawn on a canvas. */
+const probe = document.createElement('i')
+probe.hidden = true
+document.documentElement.append(probe)
+
+/** Returns a colour of the style sheet in the present theme, for what is drawn on a canvas. */
 export function cssColour(name: string): string {
   void isDark.value
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
+  probe.style.color = `var(--${name})`
+  return getComputedStyle(probe).color
 }
 
 const OTHER = { light: '#9aa5b4', dark: '#6d7a8b' }
