@@ -1,4 +1,5 @@
 // The rows of an answer to SQL as a table.
+import { conversationAddress, type Row } from '../api/conversations.ts'
 import { valueCell } from '../format/cells.ts'
 import { DataTable } from './table.tsx'
 
@@ -13,11 +14,19 @@ export function columnsOf({ rows }: SqlAnswer) {
   return Object.keys(rows[0] ?? {}).map(key => ({ key, title: key, isNumber: isNumber(key) }))
 }
 
+/** The id of a conversation leads to it if the row has the ids that it is found by. */
+const cellOf = (row: Record<string, unknown>, key: string) =>
+  key === 'conversation_id' && row.workspace_id && row.agent_id && row.conversation_id ? (
+    <a href={conversationAddress(row as Row)}>{valueCell(row[key])}</a>
+  ) : (
+    valueCell(row[key])
+  )
+
 export function ResultTable({ caption, answer, sort }: { caption: string; answer: SqlAnswer; sort: string | null }) {
   const columns = columnsOf(answer)
   const rows = answer.rows.map((row, at) => ({
     key: String(at),
-    cells: Object.fromEntries(columns.map(({ key }) => [key, valueCell(row[key])])),
+    cells: Object.fromEntries(columns.map(({ key }) => [key, cellOf(row, key)])),
     values: row as Record<string, number | string | null>,
   }))
   return <DataTable caption={caption} columns={columns} rows={rows} sort={sort} />
