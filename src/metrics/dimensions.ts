@@ -26,6 +26,7 @@ const dimensions = {
   organization: { title: 'Organization', key: 'organization_id', label: 'organization_name', isOfWorkspace: true },
   team: { title: 'Requested team', key: 'requested_team_key', label: 'requested_team_label', isOfWorkspace: true },
   sla: { title: 'Service level', key: 'sla_name', isOfWorkspace: true },
+  wait: { title: 'Wait', key: 'metric' },
   model: { title: 'Model', key: 'model_id' },
   tag: { title: 'Tag', key: 'tag' },
   funnel_step: { title: 'Funnel step', key: 'step' },

@@ -12,7 +12,7 @@ const REPLIES = `is_counted AND metric IN ('first_response', 'next_response')`
 const SLA = {
   mart: 'fct_responses',
   where: 'is_counted AND sla_name IS NOT NULL',
-  dimensions: ['workspace', 'agent', 'channel', 'sla'],
+  dimensions: ['workspace', 'agent', 'channel', 'sla', 'wait'],
 } as const
 const HANDOFF = {
   mart: 'fct_handoffs',
@@ -54,7 +54,8 @@ export const SERVICE = [
       title: 'Service level met',
       ...share('is_met', { of: 'is_met IS NOT NULL', better: 'higher' }),
       definition: 'Share of the judged waits that ended within their target.',
-      misleads: 'Waits that have not ended are judged by nothing here: read it beside the share of unjudged waits.',
+      misleads:
+        'The many replies of agents outweigh the waits for people: split it by wait. Waits that have not ended are not judged.',
     },
     sla_unjudged_rate: {
       title: 'Waits without a judgement',

@@ -84,6 +84,7 @@ export function colourOf(dimension: DimensionName, value: SplitValue): string {
 /** Dimensions whose values are words of the product. */
 const WORDS: readonly DimensionName[] = [
   'outcome',
+  'wait',
   'state',
   'end_reason',
   'channel',
