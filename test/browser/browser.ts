@@ -51,9 +51,9 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 /** Resolves once all answers are drawn. The policy of the pages forbids playwright's own way to wait for a condition. */
 export async function settled(page: Page): Promise<void> {
   await page.waitForSelector('#content > *')
-  for (let quiet = 0; quiet < 3; ) {
-    await page.waitForLoadState('networkidle')
-    quiet = (await page.locator('.skeleton, .stale').count()) === 0 ? quiet + 1 : 0
-    await page.waitForTimeout(30)
+  // An answer may lead to another question, so that a page is quiet only if it stays so.
+  for (let quiet = 0; quiet < 3; await page.waitForTimeout(25)) {
+    const isBusy = (await page.locator('body:not([aria-busy=false]), .skeleton, .stale').count()) > 0
+    quiet = isBusy ? 0 : quiet + 1
   }
 }

@@ -39,9 +39,18 @@ function entryOf(key: string): Entry {
   return entry
 }
 
+let running = 0
+
+/** Assistive technology waits while the page is busy, and so do tests. */
+function busy(change: 1 | -1): void {
+  running += change
+  document.body.ariaBusy = String(running > 0)
+}
+
 async function load<T>(entry: Entry, work: () => Promise<T>): Promise<void> {
   if (entry.running) return
   entry.running = true
+  busy(1)
   const { state } = entry
   state.value = { ...state.value!, isLoading: true }
   const of = asOf.peek()
@@ -53,6 +62,7 @@ async function load<T>(entry: Entry, work: () => Promise<T>): Promise<void> {
     state.value = { data: state.value.data, problem, isLoading: false }
   } finally {
     entry.running = false
+    busy(-1)
   }
 }
 
