@@ -1,5 +1,6 @@
 // npm run bench -- NAME [flags]: runs one benchmark. Prints lines of text, then one JSON object as the last line.
 import { parseArgs } from 'node:util'
+import { dashboardBench } from './dashboard.ts'
 import { firstRows } from './first-rows.ts'
 import { killsBench } from './kills.ts'
 import { monthBench } from './month.ts'
@@ -20,6 +21,7 @@ const BENCHES = {
   month: monthBench,
   publish: publishBench,
   serve: serveBench,
+  dashboard: dashboardBench,
   size: sizeBench,
   webhooks: webhooksBench,
 }

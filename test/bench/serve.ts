@@ -171,10 +171,15 @@ async function measure(server: Server, { rounds }: BenchOptions): Promise<Record
   }
 }
 
+/** Publishes the snapshot of `home`, or copies the one that an earlier run has kept. */
+export async function provideSnapshot(home: string, options: BenchOptions): Promise<void> {
+  const { path } = serveConfig(undefined, { home, targets: [], source: '' }).target
+  await keptFile(path, keptAt(options, '.snapshot.duckdb'), () => publishOwn(options, home))
+}
+
 export const serveBench = (options: BenchOptions): Promise<Record<string, number>> =>
   inFolder(async home => {
-    const { path } = serveConfig(undefined, { home, targets: [], source: '' }).target
-    await keptFile(path, keptAt(options, '.snapshot.duckdb'), () => publishOwn(options, home))
+    await provideSnapshot(home, options)
     // The folder has no warehouse, so `serve` publishes nothing meanwhile.
     return serving([CLI, 'serve', '--address', '127.0.0.1:0', '--json'], environment({ home }), (port, pid) =>
       measure(serverAt(port, pid), options),

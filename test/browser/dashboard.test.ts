@@ -9,6 +9,7 @@ import type { Page } from '../../src/serve/pages/page-format.ts'
 import { cellText } from '../../src/serve/web/charts/cell-text.ts'
 import { valueText } from '../../src/serve/web/format/values.ts'
 import { send, served, tokenFor } from '../serve/served.ts'
+import { isDeep } from '../tier.ts'
 import { openBrowser, openPage, settled } from './browser.ts'
 
 const world = served()
@@ -274,6 +275,12 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const VARIANTS = [
   { colorScheme: 'light', viewport: { width: 1_440, height: 900 } },
   { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+  ...(isDeep
+    ? ([
+        { colorScheme: 'dark', viewport: { width: 1_440, height: 900 } },
+        { colorScheme: 'light', viewport: { width: 390, height: 844 } },
+      ] as const)
+    : []),
 ] as const
 
 it.each(VARIANTS)('nothing hinders people with a disability on any page ($colorScheme)', async variant => {
@@ -281,7 +288,7 @@ it.each(VARIANTS)('nothing hinders people with a disability on any page ($colorS
   // The policy forbids scripts of others, as it should: only this test passes it by.
   const { page: tab } = await openPage(browser, { ...variant, bypassCSP: true })
   const found: string[] = []
-  for (const { name } of pages) {
+  for (const name of [...pages.map(page => page.name), 'conversations', 'explore']) {
     await tab.goto(`${world.running.url}/${name}?period=last-12-months`)
     await settled(tab)
     await tab.evaluate(AXE)

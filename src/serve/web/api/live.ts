@@ -1,5 +1,5 @@
 // Notices a new snapshot, so that the page renews its figures: an answer that costs the server nothing is asked for every 15 s.
-import { asOf, isSignedOut, send } from './client.ts'
+import { isSignedOut, send } from './client.ts'
 
 const EVERY_MS = 15_000
 
@@ -13,6 +13,3 @@ export function followSnapshot(): void {
   setInterval(look, EVERY_MS)
   document.addEventListener('visibilitychange', look)
 }
-
-/** The as-of of what is shown. */
-export const snapshotTime = asOf

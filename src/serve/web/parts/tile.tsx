@@ -90,7 +90,14 @@ export function Tile(props: TileProps) {
               {sql && entry('sql', 'SQL', close)}
               {metrics.length > 0 && entry('definition', 'Definition', close)}
               {csv && (
-                <button type="button" class="plain" onClick={() => download(fileName(title), csv())}>
+                <button
+                  type="button"
+                  class="plain"
+                  onClick={() => {
+                    download(fileName(title), csv())
+                    close()
+                  }}
+                >
                   Download CSV
                 </button>
               )}
