@@ -1,12 +1,15 @@
 // What a chart over periods draws: columns (buckets) and series, independent of how they are drawn.
 import type { Cell, MetricAnswer, SplitValue } from '../../../metrics/answer-format.ts'
+import type { MetricUnit } from '../../../metrics/declaration.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import type { Grain } from '../../../metrics/periods.ts'
 import type { ListedMetric, MetricAnswered } from '../api/metrics.ts'
 import { bucketText, dayRange } from '../format/dates.ts'
-import { colourOf, inOrder, labelOf, palette } from '../state/colours.ts'
+import type { Column, Table } from '../parts/table.tsx'
+import { colourOf, inOrder, labelOf, palette, valueKey } from '../state/colours.ts'
+import { cellText } from './cell-text.ts'
 
-export interface Column {
+export interface Bucket {
   key: string
   label: string
   /** The days, spelled out. */
@@ -20,12 +23,22 @@ export interface DrawnSeries {
   name: string
   colour: string
   split: SplitValue | null
-  metric: ListedMetric
+  unit: MetricUnit
+  isLevel: boolean
   cells: Cell[]
+  /** A value in words, or why there is none. */
+  text: (cell: Cell | undefined) => string
+  /** True if the line goes on over columns without a value. */
+  isSparse?: boolean
 }
 
+/** A value that rests on nothing else. */
+export const certain = (value: number | null, n = 0): Cell => ({
+  ...{ value, n, isCovered: true, isUnfinished: false, comparedWith: null },
+})
+
 export interface Drawn {
-  columns: Column[]
+  columns: Bucket[]
   series: DrawnSeries[]
 }
 
@@ -37,6 +50,32 @@ export interface DrawnInput {
   grain: Grain
   split: DimensionName | undefined
 }
+
+/** Returns the same figures as a table, whose rows are the places of the columns. */
+export const tableOf = ({ columns, series }: Drawn): Table<number> => ({
+  columns: [
+    {
+      key: 'period',
+      title: 'Period',
+      value: at => columns[at]!.key,
+      cell: at => `${columns[at]!.days}${columns[at]!.isUnfinished ? ' (not over yet)' : ''}`,
+    },
+    ...series.flatMap(({ name, split, cells, text }): Column<number>[] => [
+      {
+        key: name,
+        title: name,
+        about: split ? valueKey(split) : '',
+        isNumber: true,
+        value: at => cells[at]?.value ?? null,
+        cell: at => text(cells[at]),
+      },
+      { key: `${name} (n)`, title: '', value: at => cells[at]?.n ?? null, cell: null },
+    ]),
+    { key: 'exported', title: '', value: at => String(columns[at]!.isCovered), cell: null },
+    { key: 'unfinished', title: '', value: at => String(columns[at]!.isUnfinished), cell: null },
+  ],
+  rows: columns.map((_, at) => at),
+})
 
 /** Splits without a value in any bucket are left out. */
 const isEmpty = ({ cells }: { cells: readonly Cell[] }): boolean => cells.every(({ n, value }) => n === 0 && !value)
@@ -51,8 +90,10 @@ export function drawnOf({ answers, metrics, grain, split }: DrawnInput): Drawn {
       name: value && split ? labelOf(split, value) : metric.title,
       colour: value && split ? colourOf(split, value) : palette.value[at % palette.value.length]!,
       split: value,
-      metric,
+      unit: metric.unit,
+      isLevel: metric.isLevel,
       cells,
+      text: cell => cellText(cell, metric),
     }))
   }
   const series = answers.flatMap(seriesOf)

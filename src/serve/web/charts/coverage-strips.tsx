@@ -4,6 +4,7 @@ import type { Cell } from '../../../metrics/answer-format.ts'
 import { type MetricAnswered, useMetrics } from '../api/metrics.ts'
 import { dayRange } from '../format/dates.ts'
 import { Answered, Empty } from '../parts/states.tsx'
+import type { Table } from '../parts/table.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { labelOf, valueKey } from '../state/colours.ts'
 
@@ -47,7 +48,7 @@ export function CoverageStrips() {
       subtitle="By agent and day · last 90 days · high: exported completely, low: not yet"
       width="full"
       sql={answer.data?.[0]?.sql ?? null}
-      csv={answer.data && (() => csvOf(answer.data![0]!))}
+      table={answer.data && tableOf(answer.data[0]!)}
     >
       <Answered answer={answer} height={120}>
         {([found]) => {
@@ -98,11 +99,16 @@ function StripRow({ strip: { name, cells, missing, days } }: { strip: Strip }) {
   )
 }
 
-const csvOf = (answer: MetricAnswered): string[][] => [
-  ['agent', 'day', 'exported'],
-  ...answer.series.flatMap(({ split, cells }) =>
+/** Every agent and day, for CSV. */
+const tableOf = ({ series, buckets }: MetricAnswered): Table<{ agent: string; day: string; isCovered: boolean }> => ({
+  columns: [
+    { key: 'agent', title: 'Agent', value: ({ agent }) => agent },
+    { key: 'day', title: 'Day', value: ({ day }) => day },
+    { key: 'exported', title: 'Exported', value: ({ isCovered }) => String(isCovered) },
+  ],
+  rows: series.flatMap(({ split, cells }) =>
     split && !split.isOther
-      ? cells.map(({ isCovered }, at) => [valueKey(split), answer.buckets[at]!.key, String(isCovered)])
+      ? cells.map(({ isCovered }, at) => ({ agent: valueKey(split), day: buckets[at]!.key, isCovered }))
       : [],
   ),
-]
+})

@@ -4,7 +4,6 @@ import type { Grain } from '../../../metrics/periods.ts'
 import type { AgentChange } from '../api/pages.ts'
 import { hourText, weekdayText } from '../format/dates.ts'
 import { countText, valueText } from '../format/values.ts'
-import { cellText } from './cell-text.ts'
 import { Chart, type Pointed } from './chart.tsx'
 import type { Drawn, DrawnSeries } from './columns.ts'
 import { HOURS, heatOption, placeInWeek, WEEKDAYS } from './heat-chart.ts'
@@ -56,7 +55,7 @@ export function MetricChart(props: MetricChartProps) {
   )
 }
 
-export function Legend({ series }: { series: readonly DrawnSeries[] }) {
+function Legend({ series }: { series: readonly DrawnSeries[] }) {
   return (
     <ul class="legend row note">
       {series.map(({ name, colour }) => (
@@ -86,26 +85,26 @@ function ColumnTip({
     .map(one => ({ ...one, cell: one.cells[at.column] }))
     .sort((a, b) => (b.cell?.value ?? -1) - (a.cell?.value ?? -1))
   const whole = rows.reduce((sum, { cell }) => sum + (cell?.value ?? 0), 0)
-  const isQuotient = series[0]?.metric.unit !== 'count'
+  const isQuotient = series[0]?.unit !== 'count'
   return (
     <>
       <strong>{column.days}</strong>
       {column.isUnfinished && <span class="note">not over yet</span>}
       <table>
         <tbody>
-          {rows.slice(0, MOST_ROWS).map(({ name, colour, cell, metric }) => (
+          {rows.slice(0, MOST_ROWS).map(({ name, colour, cell, text }) => (
             <tr key={name}>
               <th scope="row">
                 <span class="swatch" style={{ background: colour }} />
                 {name}
               </th>
-              <td>{cellText(cell, metric)}</td>
+              <td>{text(cell)}</td>
               {kind === 'share' && (
                 <td class="note">
                   {whole > 0 && cell?.value != null ? valueText(cell.value / whole, 'share', 0) : ''}
                 </td>
               )}
-              {isQuotient && cell && <td class="note">n = {countText(cell.n)}</td>}
+              {isQuotient && cell && cell.n > 0 && <td class="note">n = {countText(cell.n)}</td>}
             </tr>
           ))}
         </tbody>
@@ -140,7 +139,7 @@ function Week({ series, title, onOpen }: MetricChartProps) {
             <tbody>
               <tr>
                 <th scope="row">{only.name}</th>
-                <td>{cellText(cellAt(at), only.metric)}</td>
+                <td>{only.text(cellAt(at))}</td>
               </tr>
             </tbody>
           </table>

@@ -1,106 +1,55 @@
 // A chart of the rows of a SELECT: x, one or more numbers, and a column by which they are split.
-import { useCallback, useMemo } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { valueCell } from '../format/cells.ts'
 import { bucketText } from '../format/dates.ts'
-import type { SqlAnswer } from '../parts/result-table.tsx'
-import { cssColour, palette } from '../state/colours.ts'
-import { Chart } from './chart.tsx'
-import { axisLine, base, splitLine } from './drawing.ts'
+import type { SqlRow } from '../parts/result-table.tsx'
+import { palette } from '../state/colours.ts'
+import { certain, type Drawn } from './columns.ts'
+import { MetricChart } from './metric-chart.tsx'
 
 interface QuickChartProps {
   title: string
-  answer: SqlAnswer
+  rows: readonly SqlRow[]
   chart: 'bars' | 'line'
   x: string
   y: readonly string[]
   by?: string | undefined
 }
 
-const HEIGHT = 240
 const MOST_SERIES = 8
 const DAY = /^\d{4}-\d\d-\d\d$/
 
-interface Line {
-  name: string
-  values: Map<string, number | null>
-}
-
-/** Returns the lines by name; rows with equal x and name add up. */
-function linesOf({ answer: { rows }, x, y, by }: QuickChartProps): { keys: string[]; lines: Line[] } {
+/** Returns what is drawn; rows with equal x and name add up. */
+function drawnOfRows({ rows, x, y, by }: QuickChartProps): Drawn {
   const keys = [...new Set(rows.map(row => valueCell(row[x])))]
-  const lines = new Map<string, Line>()
+  const lines = new Map<string, Map<string, number>>()
   for (const row of rows)
     for (const column of y) {
       const name = by === undefined ? column : y.length > 1 ? `${valueCell(row[by])} · ${column}` : valueCell(row[by])
-      const line = lines.get(name) ?? { name, values: new Map() }
-      const value = row[column] == null ? null : Number(row[column])
+      const line = lines.get(name) ?? new Map<string, number>()
       const key = valueCell(row[x])
-      line.values.set(key, value === null ? (line.values.get(key) ?? null) : (line.values.get(key) ?? 0) + value)
+      if (row[column] != null) line.set(key, (line.get(key) ?? 0) + Number(row[column]))
       lines.set(name, line)
     }
-  return { keys, lines: [...lines.values()].slice(0, MOST_SERIES) }
+  const areDays = keys.every(key => DAY.test(key))
+  return {
+    columns: keys.map(key => {
+      const label = areDays ? bucketText(key, 'day') : key
+      return { key, label, days: label, isUnfinished: false, isCovered: true }
+    }),
+    series: [...lines].slice(0, MOST_SERIES).map(([name, values], at) => ({
+      ...{ name, split: null, unit: 'unstated', isLevel: false },
+      colour: palette.value[at % palette.value.length]!,
+      cells: keys.map(key => certain(values.get(key) ?? null)),
+      text: cell => valueCell(cell?.value),
+    })),
+  }
 }
 
 export function QuickChart(props: QuickChartProps) {
-  const { title, chart, answer } = props
-  const { keys, lines } = useMemo(() => linesOf(props), [answer, chart, props.x, props.y.join(), props.by])
-  const option = useCallback(
-    () => ({
-      ...base(),
-      grid: { left: 8, right: 12, top: 12, bottom: 4, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
-      xAxis: {
-        type: 'category',
-        data: keys.every(key => DAY.test(key)) ? keys.map(key => bucketText(key, 'day')) : keys,
-        axisLine: axisLine(),
-        axisTick: { show: false },
-        axisLabel: { color: cssColour('muted'), hideOverlap: true },
-      },
-      yAxis: { type: 'value', splitNumber: 4, axisLabel: { color: cssColour('muted') }, splitLine: splitLine() },
-      series: lines.map(({ name, values }, at) => ({
-        id: `s${at}`,
-        name,
-        type: chart === 'line' ? 'line' : 'bar',
-        ...(chart === 'bars' && props.by && { stack: 'all' }),
-        barMaxWidth: 44,
-        itemStyle: { color: palette.value[at % palette.value.length] },
-        data: keys.map(key => values.get(key) ?? null),
-      })),
-    }),
-    [keys, lines, chart],
-  )
-  return (
-    <>
-      {lines.length > 1 && (
-        <ul class="legend row note">
-          {lines.map(({ name }, at) => (
-            <li key={name}>
-              <span class="swatch" style={{ background: palette.value[at % palette.value.length] }} />
-              <span title={name}>{name}</span>
-            </li>
-          ))}
-        </ul>
-      )}
-      <Chart
-        label={`${title} Chart with ${keys.length} columns. Arrow keys read them.`}
-        columns={keys.length}
-        height={HEIGHT}
-        option={option}
-        tip={({ column }) => (
-          <>
-            <strong>{keys[column]}</strong>
-            <table>
-              <tbody>
-                {lines.map(({ name, values }) => (
-                  <tr key={name}>
-                    <th scope="row">{name}</th>
-                    <td>{valueCell(values.get(keys[column]!))}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </>
-        )}
-      />
-    </>
-  )
+  const { title, rows, chart, x, y, by } = props
+  const drawn = useMemo(() => drawnOfRows(props), [rows, x, y.join(), by, palette.value])
+  return <MetricChart {...drawn} title={title} kind={chart} isSplit={by !== undefined} grain="none" changes={NONE} />
 }
+
+const NONE: [] = []

@@ -2,7 +2,7 @@
 import type { AgentChange } from '../api/pages.ts'
 import { tickText } from '../format/values.ts'
 import { cssColour } from '../state/colours.ts'
-import type { Column, Drawn, DrawnSeries } from './columns.ts'
+import type { Bucket, Drawn, DrawnSeries } from './columns.ts'
 import { axisLine, base, hatch, type Option, splitLine, uncoveredGround } from './drawing.ts'
 
 export interface TimeChart extends Drawn {
@@ -62,7 +62,7 @@ function lines(chart: TimeChart, one: DrawnSeries, at: number, labelled: boolean
     itemStyle: { color: one.colour },
     symbol: 'circle',
     symbolSize: 5,
-    connectNulls: false,
+    connectNulls: one.isSparse ?? false,
     // A point without neighbours has no line.
     showSymbol: numbers.length < 40,
     showAllSymbol: true,
@@ -84,6 +84,7 @@ function lines(chart: TimeChart, one: DrawnSeries, at: number, labelled: boolean
       ? [
           {
             ...shared,
+            ...(one.isSparse && { showSymbol: false }),
             id: `open-${at}`,
             data: open,
             lineStyle: { ...shared.lineStyle, type: [4, 4] },
@@ -99,7 +100,15 @@ function lines(chart: TimeChart, one: DrawnSeries, at: number, labelled: boolean
 /** Observations behind a single line, as pale bars. */
 function observations({ series, kind }: TimeChart) {
   const [one, ...others] = series
-  if (kind !== 'line' || !one || others.length > 0 || one.metric.isLevel || one.metric.unit === 'count') return []
+  if (
+    kind !== 'line' ||
+    !one ||
+    others.length > 0 ||
+    one.cells.every(({ n }) => n === 0) ||
+    one.isLevel ||
+    one.unit === 'count'
+  )
+    return []
   return [
     {
       id: 'observations',
@@ -117,7 +126,7 @@ function observations({ series, kind }: TimeChart) {
 }
 
 /** Returns runs of columns without coverage, as pairs of the first and the last. */
-function uncovered(columns: readonly Column[]): [number, number][] {
+function uncovered(columns: readonly Bucket[]): [number, number][] {
   const runs: [number, number][] = []
   for (const [at, { isCovered }] of columns.entries()) {
     if (isCovered) continue
@@ -191,7 +200,7 @@ function roundAxis({ series }: TimeChart): { interval: number; max: number } {
 
 export function timeOption(chart: TimeChart): Option {
   const { kind, columns, series } = chart
-  const unit = kind === 'share' ? 'share' : (series[0]?.metric.unit ?? 'count')
+  const unit = kind === 'share' ? 'share' : (series[0]?.unit ?? 'count')
   const labelled = hasEndLabels(chart)
   const longest = Math.max(0, ...series.map(({ name }) => name.length))
   const right = labelled ? Math.min(MOST_LABEL, longest * CHARACTER) + 14 : 12
@@ -214,7 +223,6 @@ export function timeOption(chart: TimeChart): Option {
     yAxis: [
       {
         type: 'value',
-        min: 0,
         ...(kind === 'share' && { max: 1, interval: 0.25 }),
         ...(unit === 'count' && { minInterval: 1 }),
         splitNumber: 4,

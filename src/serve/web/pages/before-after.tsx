@@ -9,11 +9,12 @@ import { cellText } from '../charts/cell-text.ts'
 import { dayRange, dayText } from '../format/dates.ts'
 import { newcombe, wilson } from '../format/intervals.ts'
 import { shareText } from '../format/values.ts'
+import { Select } from '../parts/select.tsx'
 import { Answered, Empty } from '../parts/states.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { labelOf, valueKey } from '../state/colours.ts'
 import { filters } from '../state/filters.ts'
-import { go, here, query } from '../state/location.ts'
+import { query } from '../state/location.ts'
 import { period } from '../state/period.ts'
 
 const COMPARED = ['agent_resolution_rate', 'automation_rate', 'resolution_rate', 'takeover_rate', 'reopening_rate']
@@ -24,6 +25,9 @@ const moved = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 
 const idOf = ({ workspace, agent, day }: AgentChange): string => `${workspace}/${agent}/${day}`
+
+const changeText = ({ day, agentTitle, agent, fields }: AgentChange): string =>
+  `${dayText(day)}: ${agentTitle ?? agent} (${fields.slice(0, 3).join(', ')})`
 
 interface Props {
   spec: ShowTile
@@ -46,8 +50,6 @@ export function BeforeAfter({ spec, id, metrics }: Props) {
   // The newest one whose days afterwards are over.
   const newest = shown.find(({ day }) => moved(day, span) < today) ?? shown[0]
   const change = shown.find(one => idOf(one) === query.value.get('change')) ?? newest
-  const choose = (name: string) => (event: Event) =>
-    go(here({ [name]: (event.currentTarget as HTMLSelectElement).value }), { replace: true })
   return (
     <Tile id={id} title={spec.title} below={spec.below} width={spec.width} metrics={metric ? [metric] : []}>
       <Answered answer={changes} height={240}>
@@ -55,34 +57,19 @@ export function BeforeAfter({ spec, id, metrics }: Props) {
           change && metric ? (
             <>
               <div class="choices row">
-                <label>
-                  Change
-                  <select value={idOf(change)} onChange={choose('change')}>
-                    {shown.map(one => (
-                      <option key={idOf(one)} value={idOf(one)}>
-                        {dayText(one.day)}: {one.agentTitle ?? one.agent} ({one.fields.slice(0, 3).join(', ')})
-                      </option>
-                    ))}
-                  </select>
-                </label>
-                <label>
-                  Figure
-                  <select value={metric.name} onChange={choose('compared')}>
-                    {offered.map(({ name, title }) => (
-                      <option key={name} value={name}>
-                        {title}
-                      </option>
-                    ))}
-                  </select>
-                </label>
-                <label>
-                  Days on each side
-                  <select value={span} onChange={choose('days')}>
-                    {SPANS.map(days => (
-                      <option key={days}>{days}</option>
-                    ))}
-                  </select>
-                </label>
+                <Select
+                  name="change"
+                  title="Change"
+                  value={idOf(change)}
+                  options={shown.map(one => [idOf(one), changeText(one)])}
+                />
+                <Select
+                  name="compared"
+                  title="Figure"
+                  value={metric.name}
+                  options={offered.map(one => [one.name, one.title])}
+                />
+                <Select name="days" title="Days on each side" value={String(span)} options={SPANS.map(String)} />
               </div>
               <Comparison change={change} metric={metric} span={span} />
             </>

@@ -85,14 +85,10 @@ function Whole({ told }: { told: Told }) {
         <DataTable
           caption="All fields"
           columns={[
-            { key: 'field', title: 'Field', isNumber: false },
-            { key: 'value', title: 'Value', isNumber: false },
+            { key: 'field', title: 'Field', value: ([field]) => field },
+            { key: 'value', title: 'Value', value: ([, value]) => valueCell(value) },
           ]}
-          rows={Object.entries(row).map(([field, value]) => ({
-            key: field,
-            cells: { field, value: valueCell(value) },
-            values: {},
-          }))}
+          rows={Object.entries(row)}
           sort={null}
         />
       </details>

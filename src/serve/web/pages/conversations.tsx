@@ -7,7 +7,7 @@ import { bucketText, dayRange, timeText } from '../format/dates.ts'
 import { countText, durationText, valueText } from '../format/values.ts'
 import { Outcome } from '../parts/outcome.tsx'
 import { Answered, Empty } from '../parts/states.tsx'
-import { DataTable, type TableRow } from '../parts/table.tsx'
+import { type Column, DataTable } from '../parts/table.tsx'
 import { useValues, wordOf } from '../state/colours.ts'
 import { filtersFor } from '../state/filters.ts'
 import { addressOf, go, here, query } from '../state/location.ts'
@@ -76,7 +76,7 @@ function List() {
 function Found({ conversations, next, isFirst }: Listed & { isFirst: boolean }) {
   return (
     <>
-      <DataTable caption="Conversations, newest first" columns={COLUMNS} rows={conversations.map(rowOf)} sort={null} />
+      <DataTable caption="Conversations, newest first" columns={COLUMNS} rows={conversations} sort={null} />
       <nav class="row" aria-label="Pages of the list">
         <span class="note">
           {countText(conversations.length)} {!isFirst ? 'older ' : next ? 'newest ' : ''}
@@ -170,49 +170,43 @@ function BehindLine({ asked }: { asked: MetricsQuestion | null }) {
   )
 }
 
-const COLUMNS = [
-  { key: 'started_at', title: 'Start', isNumber: false, about: 'First message, in your time zone' },
-  { key: 'outcome', title: 'Outcome', isNumber: false },
-  { key: 'agent', title: 'Agent', isNumber: false },
-  { key: 'channel', title: 'Channel', isNumber: false },
-  { key: 'state', title: 'State', isNumber: false, about: 'As the vendor reports it' },
-  { key: 'messages', title: 'Messages', isNumber: true },
-  { key: 'duration', title: 'Duration', isNumber: true, about: 'From the start to the last message, pauses included' },
-  { key: 'handoffs', title: 'Handoffs', isNumber: true },
-  { key: 'cost', title: 'Cost of tokens', isNumber: true, about: 'US dollars' },
+const number = (key: string, title: string, text: (value: number) => string, about?: string): Column<Row> => ({
+  ...{ key, title, about, isNumber: true },
+  value: row => row[key] as number | null,
+  cell: row => (row[key] == null ? '–' : text(row[key] as number)),
+})
+
+const COLUMNS: readonly Column<Row>[] = [
   {
-    key: 'csat',
-    title: 'Satisfaction',
-    isNumber: true,
-    about: 'Survey, on the vendor’s scale, which it does not state',
+    key: 'started_at',
+    title: 'Start',
+    about: 'First message, in your time zone',
+    value: row => row.started_at as string | null,
+    cell: row => (
+      <>
+        <a href={conversationAddress(row)}>{row.started_at ? timeText(String(row.started_at)) : '–'}</a>
+        {row.is_test && <span class="badge note">test</span>}
+        {!row.is_complete && <span class="badge note">not exported yet</span>}
+      </>
+    ),
   },
+  {
+    key: 'outcome',
+    title: 'Outcome',
+    value: row => String(row.outcome),
+    cell: row => <Outcome value={String(row.outcome)} />,
+  },
+  { key: 'agent', title: 'Agent', value: row => String(row.agent_title ?? row.agent_id) },
+  { key: 'channel', title: 'Channel', value: row => wordOf('channel', row.channel) },
+  { key: 'state', title: 'State', about: 'As the vendor reports it', value: row => wordOf('state', row.state) },
+  number('messages', 'Messages', countText),
+  number('duration_seconds', 'Duration', durationText, 'From the start to the last message, pauses included'),
+  number('handoffs', 'Handoffs', countText),
+  number('tokens_usd', 'Cost of tokens', value => valueText(value, 'usd'), 'US dollars'),
+  number(
+    'csat_score',
+    'Satisfaction',
+    value => valueText(value, 'score'),
+    'On the vendor’s scale, which it does not state',
+  ),
 ]
-
-const orDash = <T,>(value: T | null | undefined, text: (known: T) => string): string =>
-  value === null || value === undefined ? '–' : text(value)
-
-function rowOf(row: Row): TableRow {
-  const number = (name: string, text: (value: number) => string) => orDash(row[name] as number | null, text)
-  return {
-    key: `${row.workspace_id}/${row.agent_id}/${row.conversation_id}`,
-    cells: {
-      started_at: (
-        <>
-          <a href={conversationAddress(row)}>{orDash(row.started_at as string | null, timeText)}</a>
-          {row.is_test && <span class="badge note">test</span>}
-          {!row.is_complete && <span class="badge note">not exported yet</span>}
-        </>
-      ),
-      agent: String(row.agent_title ?? row.agent_id),
-      channel: wordOf('channel', row.channel),
-      outcome: <Outcome value={String(row.outcome)} />,
-      state: wordOf('state', row.state),
-      messages: number('messages', countText),
-      duration: number('duration_seconds', durationText),
-      handoffs: number('handoffs', countText),
-      cost: number('tokens_usd', value => valueText(value, 'usd')),
-      csat: number('csat_score', value => valueText(value, 'score')),
-    },
-    values: {},
-  }
-}

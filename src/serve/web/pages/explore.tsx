@@ -9,9 +9,11 @@ import { timeText } from '../format/dates.ts'
 import { countText } from '../format/values.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { Menu } from '../parts/menu.tsx'
-import { columnsOf, ResultTable, type SqlAnswer } from '../parts/result-table.tsx'
+import { resultTable, type SqlAnswer } from '../parts/result-table.tsx'
+import { Select } from '../parts/select.tsx'
 import type { Editor } from '../parts/sql-editor.tsx'
 import { Empty, Skeleton } from '../parts/states.tsx'
+import { DataTable } from '../parts/table.tsx'
 import { TableList } from '../parts/table-list.tsx'
 import { go, here, query } from '../state/location.ts'
 import { type Place, placeOf } from '../state/sql-place.ts'
@@ -216,31 +218,18 @@ function Downloads({ sql }: { sql: string }) {
 const VIEWS = ['table', 'bars', 'line'] as const
 
 function Shown({ result, isStale }: { result: Result; isStale: boolean }) {
-  const columns = columnsOf(result)
+  const table = resultTable(result)
   const params = query.value
   const view = VIEWS.find(name => name === params.get('chart')) ?? 'table'
-  const choose = (name: string, value: string | null) => go(here({ [name]: value }), { replace: true })
-  const names = columns.map(({ key }) => key)
-  const numbers = columns.filter(({ isNumber }) => isNumber).map(({ key }) => key)
+  const names = table.columns.map(({ key }) => key)
+  const numbers = table.columns.filter(({ isNumber }) => isNumber).map(({ key }) => key)
   const chosen = (name: string, among: readonly string[]) => among.find(key => key === params.get(name))
   const x = chosen('x', names) ?? names.find(key => !numbers.includes(key)) ?? names[0]
   const y = chosen('y', numbers) ?? numbers.find(key => key !== x)
-  const by = chosen('by', names)
-  const drawn = { rows: result.rows.slice(0, DRAWN_ROWS), truncated: result.truncated }
+  const others = names.filter(key => key !== x && key !== y)
+  const by = chosen('by', others)
+  const drawn = table.rows.slice(0, DRAWN_ROWS)
   const count = result.rows.length
-  const select = (name: string, title: string, value: string | undefined, among: readonly string[], none = false) => (
-    <label>
-      {title}
-      <select value={value ?? ''} onChange={event => choose(name, event.currentTarget.value || null)}>
-        {none && <option value="">none</option>}
-        {among.map(key => (
-          <option key={key} value={key}>
-            {key}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
   return (
     <div class={isStale ? 'tile card stack stale' : 'tile card stack'}>
       <div class="row between">
@@ -261,7 +250,7 @@ function Shown({ result, isStale }: { result: Result; isStale: boolean }) {
                 type="button"
                 key={name}
                 aria-pressed={view === name}
-                onClick={() => choose('chart', name === 'table' ? null : name)}
+                onClick={() => go(here({ chart: name === 'table' ? null : name }), { replace: true })}
               >
                 {name.replace(/^./, first => first.toUpperCase())}
               </button>
@@ -274,21 +263,15 @@ function Shown({ result, isStale }: { result: Result; isStale: boolean }) {
       ) : view !== 'table' && x && y ? (
         <>
           <div class="choices row">
-            {select('x', 'Across', x, names)}
-            {select('y', 'Height', y, numbers)}
-            {select(
-              'by',
-              'Split by',
-              by,
-              names.filter(key => key !== x && key !== y),
-              true,
-            )}
+            <Select name="x" title="Across" value={x} options={names} />
+            <Select name="y" title="Height" value={y} options={numbers} />
+            <Select name="by" title="Split by" value={by ?? 'none'} options={['none', ...others]} />
           </div>
-          <QuickChart title="Result" answer={result} chart={view} x={x} y={[y]} by={by} />
+          <QuickChart title="Result" rows={result.rows} chart={view} x={x} y={[y]} by={by} />
         </>
       ) : (
         <>
-          <ResultTable caption="Rows" answer={drawn} sort={count <= DRAWN_ROWS ? 'sort' : null} />
+          <DataTable caption="Rows" columns={table.columns} rows={drawn} sort={count <= DRAWN_ROWS ? 'sort' : null} />
           {count > DRAWN_ROWS && (
             <p class="note">
               {countText(DRAWN_ROWS)} of {countText(count)} rows are drawn. A chart uses all of them, and a download has

@@ -10,17 +10,9 @@ import { CoverageStrips } from '../charts/coverage-strips.tsx'
 import { ageText, agoText, timeText } from '../format/dates.ts'
 import { countText } from '../format/values.ts'
 import { Answered, Empty } from '../parts/states.tsx'
-import { DataTable } from '../parts/table.tsx'
+import { type Column, DataTable } from '../parts/table.tsx'
 import { Tile } from '../parts/tile.tsx'
-import {
-  checkText,
-  heldText,
-  lackText,
-  needsOf,
-  type Pipeline,
-  type ShownRun,
-  type ShownStatus,
-} from '../state/needs.ts'
+import { lackText, needsOf, type Pipeline, type ShownRun, type ShownStatus } from '../state/needs.ts'
 import { projectionOf } from '../state/quota-projection.ts'
 import { Quota } from './quota.tsx'
 
@@ -74,7 +66,6 @@ function State({ health, pipeline }: { health: Health; pipeline: Pipeline }) {
         <Runs {...known} />
         <Events {...known} />
         <Findings {...known} />
-        <Checks {...known} />
         <Targets {...known} />
       </div>
     </>
@@ -157,14 +148,19 @@ const several = ({ workspaces }: Pipeline): boolean => workspaces.length > 1
 
 function Agents({ pipeline, nowMs }: Known) {
   const rows = pipeline.workspaces.flatMap(status => status.agents.map(agent => ({ ...agent, of: status.workspaceId })))
-  const columns = [
-    { key: 'agent', title: 'Agent', isNumber: false },
-    ...(several(pipeline) ? [{ key: 'workspace', title: 'Workspace', isNumber: false }] : []),
-    { key: 'read', title: 'Exported through', isNumber: true },
-    { key: 'newest', title: 'Newest conversation', isNumber: true },
-    { key: 'stored', title: 'Conversations', isNumber: true },
-    { key: 'gaps', title: 'Gaps', about: 'Spans between exported ones that were not read', isNumber: true },
-    { key: 'open', title: 'Windows not finished', isNumber: true },
+  const columns: Column<(typeof rows)[number]>[] = [
+    {
+      key: 'agent',
+      title: 'Agent',
+      value: ({ title, agentId, missingSince }) =>
+        `${title ?? agentId}${missingSince ? ` (gone since ${timeText(missingSince)})` : ''}`,
+    },
+    ...(several(pipeline) ? [{ key: 'workspace', title: 'Workspace', value: ({ of }: { of: string }) => of }] : []),
+    ago('read', 'Exported through', ({ covered }) => covered.at(-1)?.to ?? null, nowMs, 'nothing yet'),
+    ago('newest', 'Newest conversation', ({ newestAt }) => newestAt, nowMs, 'none'),
+    count('stored', 'Conversations', ({ conversations }) => conversations),
+    count('gaps', 'Gaps', ({ gaps }) => gaps.length, 'Spans between exported ones that were not read'),
+    count('open', 'Windows not finished', ({ openWindows }) => openWindows),
   ]
   return (
     <Tile
@@ -176,41 +172,28 @@ function Agents({ pipeline, nowMs }: Known) {
       {rows.length === 0 ? (
         <Empty>No agent is known yet. `convohouse sync` reads them.</Empty>
       ) : (
-        <DataTable
-          caption="How fresh is each agent?"
-          columns={columns}
-          sort="sort-agents"
-          rows={rows.map(agent => {
-            const through = agent.covered.at(-1)?.to ?? null
-            const gone = agent.missingSince ? ` (gone since ${timeText(agent.missingSince)})` : ''
-            return {
-              key: `${agent.of}/${agent.agentId}`,
-              cells: {
-                agent: `${agent.title ?? agent.agentId}${gone}`,
-                workspace: agent.of,
-                read: <Ago iso={through} nowMs={nowMs} none="nothing yet" />,
-                newest: <Ago iso={agent.newestAt} nowMs={nowMs} none="none" />,
-                stored: countText(agent.conversations),
-                gaps: countText(agent.gaps.length),
-                open: countText(agent.openWindows),
-              },
-              values: {
-                ...{ agent: agent.title ?? agent.agentId, workspace: agent.of, stored: agent.conversations },
-                read: through && Date.parse(through),
-                newest: agent.newestAt && Date.parse(agent.newestAt),
-                ...{ gaps: agent.gaps.length, open: agent.openWindows },
-              },
-            }
-          })}
-        />
+        <DataTable caption="How fresh is each agent?" columns={columns} rows={rows} sort="sort-agents" />
       )}
     </Tile>
   )
 }
 
-const Ago = ({ iso, nowMs, none }: { iso: string | null; nowMs: number; none: string }) => (
-  <span title={iso ? timeText(iso) : undefined}>{agoText(iso, nowMs, none)}</span>
-)
+/** A column of points in time, shown as how long ago they were. */
+const ago = <Row,>(
+  key: string,
+  title: string,
+  of: (row: Row) => string | null,
+  nowMs: number,
+  none: string,
+): Column<Row> => ({
+  ...{ key, title, isNumber: true, value: of },
+  cell: row => <span title={of(row) ? timeText(of(row)!) : undefined}>{agoText(of(row), nowMs, none)}</span>,
+})
+
+const count = <Row,>(key: string, title: string, value: (row: Row) => number, about?: string): Column<Row> => ({
+  ...{ key, title, about, isNumber: true, value },
+  cell: row => countText(value(row)),
+})
 
 const byText = ({ origin }: ShownRun): string => (origin ? ` by ${origin}` : '')
 
@@ -333,36 +316,19 @@ function Findings({ pipeline }: Known) {
   )
 }
 
-function Checks({ pipeline: { checks, models, held }, nowMs }: Known) {
-  const isFine = checks.length + models.length + held.length === 0
-  return (
-    <Tile id="checks" title="Do checks and models pass?" subtitle="Checks, models and statements that passed a limit">
-      <Facts>
-        {isFine && (
-          <Fact name="All">Every check passed when it last ran, every model was built, no statement is held.</Fact>
-        )}
-        {checks.map(check => (
-          <Fact key={check.name} name={check.name}>
-            {checkText(check)}, {agoText(check.checkedAt, nowMs)}
-            <span class="note block">{check.about}</span>
-          </Fact>
-        ))}
-        {models.map(({ name, outcome }) => (
-          <Fact key={name} name={name}>
-            model not built: {outcome}
-          </Fact>
-        ))}
-        {held.map(one => (
-          <Fact key={one.name} name="Held">
-            {heldText(one)}, {agoText(one.heldAt, nowMs)}: {one.name}
-          </Fact>
-        ))}
-      </Facts>
-    </Tile>
-  )
-}
-
 function Targets({ pipeline: { targets }, nowMs }: Known) {
+  const columns: Column<Pipeline['targets'][number]>[] = [
+    { key: 'target', title: 'Target', value: ({ target }) => target },
+    { key: 'type', title: 'Type', value: ({ type }) => type },
+    ago('published', 'Published', ({ asOf }) => asOf, nowMs, 'never'),
+    { key: 'lack', title: 'Lacks', value: ({ lagSeconds }) => lagSeconds, cell: lackText },
+    {
+      key: 'failure',
+      title: 'Last failure',
+      value: ({ failure }) => failure?.at ?? null,
+      cell: ({ failure }) => (failure ? `${agoText(failure.at, nowMs)}: ${failure.code}` : 'none'),
+    },
+  ]
   return (
     <Tile
       id="targets"
@@ -373,29 +339,7 @@ function Targets({ pipeline: { targets }, nowMs }: Known) {
       {targets.length === 0 ? (
         <p class="note">No target is configured besides the snapshot that this dashboard reads (docs/publishing.md).</p>
       ) : (
-        <DataTable
-          caption="Are the published copies current?"
-          columns={[
-            { key: 'target', title: 'Target', isNumber: false },
-            { key: 'type', title: 'Type', isNumber: false },
-            { key: 'published', title: 'Published', isNumber: true },
-            { key: 'lack', title: 'Lacks', isNumber: false },
-            { key: 'failure', title: 'Last failure', isNumber: false },
-          ]}
-          sort="sort-targets"
-          rows={targets.map(target => ({
-            key: target.target,
-            cells: {
-              ...{ target: target.target, type: target.type, lack: lackText(target) },
-              published: <Ago iso={target.asOf} nowMs={nowMs} none="never" />,
-              failure: target.failure ? `${agoText(target.failure.at, nowMs)}: ${target.failure.code}` : 'none',
-            },
-            values: {
-              ...{ target: target.target, type: target.type, lack: target.lagSeconds },
-              ...{ published: target.asOf && Date.parse(target.asOf), failure: target.failure?.at ?? null },
-            },
-          }))}
-        />
+        <DataTable caption="Are the published copies current?" columns={columns} rows={targets} sort="sort-targets" />
       )}
     </Tile>
   )

@@ -4,7 +4,7 @@ import type { ShowTile } from '../api/pages.ts'
 import { clockText, timeText } from '../format/dates.ts'
 import { countText, durationText } from '../format/values.ts'
 import { Answered, Empty } from '../parts/states.tsx'
-import { DataTable } from '../parts/table.tsx'
+import { type Column, DataTable } from '../parts/table.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { wordOf } from '../state/colours.ts'
 
@@ -12,15 +12,30 @@ const MOST = 100
 const HOUR_S = 3_600
 const DAY_S = 24 * HOUR_S
 
-const COLUMNS = [
-  { key: 'waits', title: 'Waits for', isNumber: false },
-  { key: 'agent', title: 'Agent', isNumber: false },
-  { key: 'channel', title: 'Channel', isNumber: false },
-  { key: 'team', title: 'Team asked for', isNumber: false },
-  { key: 'since', title: 'Since', isNumber: false },
-]
+interface Wait {
+  row: Row
+  since: string
+  seconds: number
+}
 
-const agentOf = (row: Row) => String(row.agent_title ?? row.agent_id)
+const COLUMNS: readonly Column<Wait>[] = [
+  {
+    key: 'waits',
+    title: 'Waits for',
+    value: ({ seconds }) => Math.round(seconds),
+    cell: ({ row, seconds }) => <a href={conversationAddress(row)}>{durationText(seconds)}</a>,
+  },
+  { key: 'agent', title: 'Agent', value: ({ row }) => String(row.agent_title ?? row.agent_id) },
+  { key: 'channel', title: 'Channel', value: ({ row }) => wordOf('channel', row.channel) },
+  {
+    key: 'team',
+    title: 'Team asked for',
+    value: ({ row }) => row.requested_team_key as string | null,
+    cell: ({ row }) => row.requested_team_key ?? '–',
+  },
+  { key: 'since', title: 'Since', value: ({ since }) => since, cell: ({ since }) => timeText(since) },
+  { key: 'conversation', title: 'Conversation', value: ({ row }) => String(row.conversation_id), cell: null },
+]
 
 export function Waiting({ spec, id }: { spec: ShowTile; id: string }) {
   const answer = useConversations([
@@ -30,11 +45,13 @@ export function Waiting({ spec, id }: { spec: ShowTile; id: string }) {
     ['limit', String(MOST)],
   ])
   const asOf = answer.data?.asOf
-  const rows = (answer.data?.conversations ?? []).map(row => ({
-    row,
-    since: String(row.waiting_since),
-    seconds: Math.max(0, (Date.parse(asOf!) - Date.parse(String(row.waiting_since))) / 1_000),
-  }))
+  const rows = (answer.data?.conversations ?? []).map(
+    (row): Wait => ({
+      row,
+      since: String(row.waiting_since),
+      seconds: Math.max(0, (Date.parse(asOf!) - Date.parse(String(row.waiting_since))) / 1_000),
+    }),
+  )
   return (
     <Tile
       id={id}
@@ -42,13 +59,7 @@ export function Waiting({ spec, id }: { spec: ShowTile; id: string }) {
       subtitle={`Longest wait first${asOf ? ` · at ${clockText(Date.parse(asOf))} (as of the data)` : ''} · whatever the period is`}
       below={spec.below}
       width={spec.width}
-      csv={() => [
-        ['Waiting since', 'Seconds', 'Agent', 'Channel', 'Team asked for', 'Conversation'],
-        ...rows.map(({ row, since, seconds }) => [
-          ...[since, String(Math.round(seconds)), agentOf(row), String(row.channel)],
-          ...[String(row.requested_team_key ?? ''), String(row.conversation_id)],
-        ]),
-      ]}
+      table={{ columns: COLUMNS, rows }}
     >
       <Answered answer={answer} height={200}>
         {({ next }) =>
@@ -60,28 +71,7 @@ export function Waiting({ spec, id }: { spec: ShowTile; id: string }) {
           ) : (
             <>
               <p>{summaryOf(rows, next !== null)}</p>
-              <DataTable
-                caption={spec.title}
-                columns={COLUMNS}
-                rows={rows.map(({ row, since, seconds }) => ({
-                  key: `${row.workspace_id}/${row.agent_id}/${row.conversation_id}`,
-                  cells: {
-                    waits: <a href={conversationAddress(row)}>{durationText(seconds)}</a>,
-                    agent: agentOf(row),
-                    channel: wordOf('channel', row.channel),
-                    team: row.requested_team_key ?? '–',
-                    since: timeText(since),
-                  },
-                  values: {
-                    waits: seconds,
-                    agent: agentOf(row),
-                    channel: String(row.channel),
-                    team: row.requested_team_key as string | null,
-                    since,
-                  },
-                }))}
-                sort={`sort-${id}`}
-              />
+              <DataTable caption={spec.title} columns={COLUMNS} rows={rows} sort={`sort-${id}`} />
             </>
           )
         }

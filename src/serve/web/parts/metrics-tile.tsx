@@ -3,17 +3,16 @@ import { useMemo } from 'preact/hooks'
 import type { Grain } from '../../../metrics/periods.ts'
 import { type ListedMetric, type MetricAnswered, type MetricsQuestion, useMetrics } from '../api/metrics.ts'
 import { type MetricsTile as Spec, useAgentChanges } from '../api/pages.ts'
-import { cellText } from '../charts/cell-text.ts'
-import { type Drawn, drawnOf } from '../charts/columns.ts'
+import { drawnOf, tableOf } from '../charts/columns.ts'
 import { MetricChart } from '../charts/metric-chart.tsx'
 import { Ranking } from '../charts/ranking.tsx'
 import { UNITS } from '../format/values.ts'
-import { labelOf, valueKey } from '../state/colours.ts'
+import { labelOf } from '../state/colours.ts'
 import { behind, filtersFor, filters as pageFilters } from '../state/filters.ts'
 import { addressOf, go } from '../state/location.ts'
 import { grainFor, period } from '../state/period.ts'
 import { Answered, Empty } from './states.tsx'
-import { DataTable, type TableRow } from './table.tsx'
+import type { Table } from './table.tsx'
 import { Tile } from './tile.tsx'
 
 const HEIGHT = 240
@@ -85,6 +84,8 @@ export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; met
     () => answer.data && drawnOf({ answers: answer.data, metrics, grain, split }),
     [answer.data, metrics, grain, split],
   )
+  const ranked = chart === 'ranking' && answer.data?.[0]
+  const table = ranked ? rankingTable(ranked, split!) : drawn && tableOf(drawn)
   const [first] = metrics
   const openable = metrics.length === 1 && first!.hasConversations
   const hrefOf = (bucket: string | null, value: string | null) =>
@@ -109,8 +110,8 @@ export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; met
       below={spec.below}
       width={spec.width}
       sql={answer.data?.map(({ sql }) => sql).join(';\n\n') ?? null}
-      csv={answer.data && drawn && (() => (chart === 'ranking' ? rankingCsv(answer.data!, split!) : drawnCsv(drawn)))}
-      table={drawn && chart !== 'ranking' ? () => <DrawnTable title={spec.title} drawn={drawn} /> : null}
+      table={table}
+      isDrawn={chart !== 'ranking'}
     >
       <Answered answer={answer} height={HEIGHT}>
         {answers => {
@@ -156,59 +157,17 @@ function emptyText(answers: readonly MetricAnswered[]): string {
     : 'There is nothing to count in this period with these filters.'
 }
 
-function rankingCsv(answers: readonly MetricAnswered[], split: NonNullable<Spec['split']>): string[][] {
-  const [answer] = answers
-  const rows = answer!.series.flatMap(({ split: value, total }) =>
-    value && total
-      ? [
-          [
-            value.workspaceId ?? '',
-            value.value ?? '',
-            labelOf(split, value),
-            String(total.value ?? ''),
-            String(total.n),
-          ],
-        ]
-      : [],
-  )
-  return [['workspace', split, 'label', answer!.metric, 'n'], ...rows]
-}
-
-function drawnCsv({ columns, series }: Drawn): string[][] {
-  const titles = series.flatMap(({ name }) => [name, `${name} (n)`])
-  const rows = columns.map((column, at) => [
-    column.key,
-    ...series.flatMap(({ cells }) => [String(cells[at]?.value ?? ''), String(cells[at]?.n ?? '')]),
-    String(column.isCovered),
-    String(column.isUnfinished),
-  ])
-  return [['period', ...titles, 'exported', 'unfinished'], ...rows]
-}
-
-/** The same figures as the drawing. */
-export function DrawnTable({ title, drawn: { columns, series } }: { title: string; drawn: Drawn }) {
-  const rows = columns.map(
-    (column, at): TableRow => ({
-      key: column.key,
-      cells: {
-        period: `${column.days}${column.isUnfinished ? ' (not over yet)' : ''}`,
-        ...Object.fromEntries(series.map((one, index) => [String(index), cellText(one.cells[at], one.metric)])),
-      },
-      values: {},
-    }),
-  )
-  const titles = series.map(({ name, split }, index) => ({
-    key: String(index),
-    title: name,
-    about: split ? valueKey(split) : '',
-    isNumber: true,
-  }))
-  return (
-    <DataTable
-      caption={title}
-      columns={[{ key: 'period', title: 'Period', isNumber: false }, ...titles]}
-      rows={rows}
-      sort={null}
-    />
-  )
+/** The ranking, for CSV: its bars are text already. */
+function rankingTable({ metric, series }: MetricAnswered, split: NonNullable<Spec['split']>): Table<number> {
+  const shown = series.flatMap(({ split: of, total }) => (of && total ? [{ of, total }] : []))
+  return {
+    columns: [
+      { key: 'workspace', title: '', value: at => shown[at]!.of.workspaceId },
+      { key: split, title: '', value: at => shown[at]!.of.value },
+      { key: 'label', title: '', value: at => labelOf(split, shown[at]!.of) },
+      { key: metric, title: '', value: at => shown[at]!.total.value },
+      { key: 'n', title: '', value: at => shown[at]!.total.n },
+    ],
+    rows: shown.map((_, at) => at),
+  }
 }

@@ -1,41 +1,35 @@
 // The rows of an answer to SQL as a table.
 import { conversationAddress, type Row } from '../api/conversations.ts'
 import { valueCell } from '../format/cells.ts'
-import { DataTable } from './table.tsx'
+import type { Column, Table } from './table.tsx'
+
+export type SqlRow = Readonly<Record<string, unknown>>
 
 export interface SqlAnswer {
-  rows: Record<string, unknown>[]
+  rows: SqlRow[]
   truncated: boolean
 }
 
-/** The columns, of which numbers stand at the right. */
-export function columnsOf({ rows }: SqlAnswer) {
-  const isNumber = (key: string) => rows.every(row => row[key] === null || typeof row[key] === 'number')
-  return Object.keys(rows[0] ?? {}).map(key => ({ key, title: key, isNumber: isNumber(key) }))
-}
+const isPlain = (value: unknown): value is number | string | null =>
+  value === null || typeof value === 'number' || typeof value === 'string'
 
 /** The id of a conversation leads to it if the row has the ids that it is found by. */
-const cellOf = (row: Record<string, unknown>, key: string) =>
+const cellOf = (row: SqlRow, key: string) =>
   key === 'conversation_id' && row.workspace_id && row.agent_id && row.conversation_id ? (
     <a href={conversationAddress(row as Row)}>{valueCell(row[key])}</a>
   ) : (
     valueCell(row[key])
   )
 
-export function ResultTable({ caption, answer, sort }: { caption: string; answer: SqlAnswer; sort: string | null }) {
-  const columns = columnsOf(answer)
-  const rows = answer.rows.map((row, at) => ({
-    key: String(at),
-    cells: Object.fromEntries(columns.map(({ key }) => [key, cellOf(row, key)])),
-    values: row as Record<string, number | string | null>,
-  }))
-  return <DataTable caption={caption} columns={columns} rows={rows} sort={sort} />
-}
-
-/** Returns the rows as CSV, with a line of titles. */
-export const csvOf = (answer: SqlAnswer): string[][] => {
-  const columns = columnsOf(answer)
-  const text = (value: unknown) =>
-    value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
-  return [columns.map(({ title }) => title), ...answer.rows.map(row => columns.map(({ key }) => text(row[key])))]
-}
+/** Returns the rows with their columns, of which numbers stand at the right. */
+export const resultTable = ({ rows }: SqlAnswer): Table<SqlRow> => ({
+  columns: Object.keys(rows[0] ?? {}).map(
+    (key): Column<SqlRow> => ({
+      ...{ key, title: key },
+      isNumber: rows.every(row => row[key] === null || typeof row[key] === 'number'),
+      value: row => (isPlain(row[key]) ? row[key] : valueCell(row[key])),
+      cell: row => cellOf(row, key),
+    }),
+  ),
+  rows,
+})

@@ -6,8 +6,9 @@ import type { SqlTile as Spec } from '../api/pages.ts'
 import { useAnswer } from '../api/resource.ts'
 import { QuickChart } from '../charts/quick-chart.tsx'
 import { period } from '../state/period.ts'
-import { csvOf, ResultTable, type SqlAnswer } from './result-table.tsx'
+import { resultTable, type SqlAnswer } from './result-table.tsx'
 import { Answered, Empty } from './states.tsx'
+import { DataTable } from './table.tsx'
 import { Tile } from './tile.tsx'
 
 const MOST_ROWS = 1_000
@@ -20,11 +21,7 @@ export function SqlTile({ spec, id }: { spec: Spec; id: string }) {
   const body = { sql: spec.sql, maxRows: MOST_ROWS, ...(params && { params }) }
   const key = usesDays && !days ? null : `sql ${JSON.stringify(body)}`
   const answer = useAnswer(key, () => postJson<SqlAnswer>('v1/query', body))
-  const sort = `sort-${id}`
-  const table = useMemo(
-    () => answer.data && (() => <ResultTable caption={spec.title} answer={answer.data!} sort={sort} />),
-    [answer.data],
-  )
+  const table = useMemo(() => answer.data && resultTable(answer.data), [answer.data])
   return (
     <Tile
       id={id}
@@ -33,15 +30,16 @@ export function SqlTile({ spec, id }: { spec: Spec; id: string }) {
       below={spec.below}
       width={spec.width}
       sql={spec.sql}
-      csv={answer.data && (() => csvOf(answer.data!))}
-      table={spec.chart === 'table' ? null : table}
+      table={table}
+      isDrawn={spec.chart !== 'table'}
     >
       <Answered answer={answer} height={240}>
-        {found => {
-          if (found.rows.length === 0) return <Empty>The query found no rows in this period.</Empty>
-          if (spec.chart === 'table' || !spec.x) return table!()
+        {({ rows }) => {
+          if (rows.length === 0) return <Empty>The query found no rows in this period.</Empty>
+          if (spec.chart === 'table' || !spec.x)
+            return <DataTable caption={spec.title} {...table!} sort={`sort-${id}`} />
           return (
-            <QuickChart title={spec.title} answer={found} chart={spec.chart} x={spec.x} y={spec.y ?? []} by={spec.by} />
+            <QuickChart title={spec.title} rows={rows} chart={spec.chart} x={spec.x} y={spec.y ?? []} by={spec.by} />
           )
         }}
       </Answered>

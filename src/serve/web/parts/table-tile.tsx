@@ -10,7 +10,7 @@ import { behind, filtersFor } from '../state/filters.ts'
 import { addressOf } from '../state/location.ts'
 import { period } from '../state/period.ts'
 import { Answered, Empty } from './states.tsx'
-import { DataTable, type TableRow } from './table.tsx'
+import { type Column, DataTable } from './table.tsx'
 import { Tile } from './tile.tsx'
 
 interface Row {
@@ -41,65 +41,45 @@ export function TableTile({ spec, id, metrics }: { spec: Spec; id: string; metri
   const [first] = metrics
   const most = Math.max(1, ...rows.map(({ cells }) => cells.get(first!.name)?.value ?? 0))
   const title = first!.dimensions.find(({ name }) => name === dimension)?.title ?? dimension
-  const shown = rows.map(({ split, cells }): TableRow => {
-    const linked = (metric: ListedMetric, content: ComponentChildren) =>
-      metric.hasConversations && !split.isOther && (cells.get(metric.name)?.n ?? 0) > 0 ? (
-        <a
-          href={addressOf(
-            'conversations',
-            behind({
-              ...asked,
-              metrics: [metric.name],
-              filters: { ...filters, [dimension]: [split.workspaceId === null ? split.value : valueKey(split)] },
-            }),
-          )}
-        >
-          {content}
-        </a>
-      ) : (
-        content
-      )
-    return {
-      key: valueKey(split) + split.isOther,
-      cells: {
-        [dimension]: (
-          <span class="clamped" title={labelOf(dimension, split)}>
-            <span class="swatch" style={{ background: colourOf(dimension, split) }} />
-            {labelOf(dimension, split)}
-          </span>
+  const linked = ({ split, cells }: Row, { name, hasConversations }: ListedMetric, content: ComponentChildren) => {
+    if (!hasConversations || split.isOther || !cells.get(name)?.n) return content
+    const value = split.workspaceId === null ? split.value : valueKey(split)
+    const question = { ...asked, metrics: [name], filters: { ...filters, [dimension]: [value] } }
+    return <a href={addressOf('conversations', behind(question))}>{content}</a>
+  }
+  const columns: Column<Row>[] = [
+    {
+      key: dimension,
+      title,
+      value: ({ split }) => labelOf(dimension, split),
+      cell: ({ split }) => (
+        <span class="clamped" title={labelOf(dimension, split)}>
+          <span class="swatch" style={{ background: colourOf(dimension, split) }} />
+          {labelOf(dimension, split)}
+        </span>
+      ),
+    },
+    ...metrics.map((metric, at): Column<Row> => {
+      const { name, unit, definition, misleads } = metric
+      return {
+        key: name,
+        title: metric.title,
+        about: `${definition} ${misleads}`,
+        isNumber: true,
+        value: ({ cells }) => cells.get(name)?.value ?? null,
+        cell: row => (
+          <>
+            {at === 0 && unit === 'count' && (
+              <span class="cell-bar" aria-hidden="true">
+                <span style={{ width: `${((row.cells.get(name)?.value ?? 0) / most) * 100}%` }} />
+              </span>
+            )}
+            {linked(row, metric, cellText(row.cells.get(name), metric))}
+            <Moved cell={row.cells.get(name)} metric={metric} />
+          </>
         ),
-        ...Object.fromEntries(
-          metrics.map((metric, at) => {
-            const cell = cells.get(metric.name)
-            return [
-              metric.name,
-              <>
-                {at === 0 && metric.unit === 'count' && (
-                  <span class="cell-bar" aria-hidden="true">
-                    <span style={{ width: `${((cell?.value ?? 0) / most) * 100}%` }} />
-                  </span>
-                )}
-                {linked(metric, cellText(cell, metric))}
-                <Moved cell={cell} metric={metric} />
-              </>,
-            ]
-          }),
-        ),
-      },
-      values: {
-        [dimension]: labelOf(dimension, split),
-        ...Object.fromEntries(metrics.map(({ name }) => [name, cells.get(name)?.value ?? null])),
-      },
-    }
-  })
-  const columns = [
-    { key: dimension, title, isNumber: false },
-    ...metrics.map(metric => ({
-      key: metric.name,
-      title: metric.title,
-      about: `${metric.definition} ${metric.misleads}`,
-      isNumber: true,
-    })),
+      }
+    }),
   ]
   return (
     <Tile
@@ -109,20 +89,14 @@ export function TableTile({ spec, id, metrics }: { spec: Spec; id: string; metri
       below={spec.below}
       width={spec.width}
       sql={answer.data?.map(({ sql }) => sql).join(';\n\n') ?? null}
-      csv={() => [
-        columns.map(({ title: one }) => one),
-        ...rows.map(({ split, cells }) => [
-          labelOf(dimension, split),
-          ...metrics.map(({ name }) => String(cells.get(name)?.value ?? '')),
-        ]),
-      ]}
+      table={{ columns, rows }}
     >
       <Answered answer={answer} height={200}>
         {() =>
-          shown.length === 0 ? (
+          rows.length === 0 ? (
             <Empty>There is nothing to count in this period with these filters.</Empty>
           ) : (
-            <DataTable caption={spec.title} columns={columns} rows={shown} sort={`sort-${id}`} />
+            <DataTable caption={spec.title} columns={columns} rows={rows} sort={`sort-${id}`} />
           )
         }
       </Answered>

@@ -2,72 +2,70 @@
 import type { ComponentChildren } from 'preact'
 import { go, here, query } from '../state/location.ts'
 
-export interface TableColumn {
+export interface Column<Row> {
   key: string
   title: string
   /** Explains the column. */
-  about?: string
-  isNumber: boolean
+  about?: string | undefined
+  isNumber?: boolean
+  /** What it is sorted by, and what stands in CSV. */
+  value: (row: Row) => number | string | null
+  /** What is shown if it is not the value; null is in CSV alone. */
+  cell?: ((row: Row) => ComponentChildren) | null
 }
 
-export interface TableRow {
-  key: string
-  /** What is shown, by column. */
-  cells: Readonly<Record<string, ComponentChildren>>
-  /** What it is sorted by. */
-  values: Readonly<Record<string, number | string | null>>
+export interface Table<Row> {
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
 }
 
-interface TableProps {
+/** Returns the rows as CSV, with a line of the columns' keys. */
+export const csvOf = <Row,>({ columns, rows }: Table<Row>): string[][] => [
+  columns.map(({ key }) => key),
+  ...rows.map(row => columns.map(({ value }) => String(value(row) ?? ''))),
+]
+
+/** Unknown values come last in either order. */
+function sorted<Row>({ columns, rows }: Table<Row>, key: string | undefined, way: string | undefined): readonly Row[] {
+  const column = columns.find(one => one.key === key)
+  if (!column) return rows
+  const sign = way === 'up' ? 1 : -1
+  return [...rows].sort((a, b) => {
+    const [left, right] = [column.value(a), column.value(b)]
+    if (left === null || right === null) return Number(left === null) - Number(right === null)
+    const areNumbers = typeof left === 'number' && typeof right === 'number'
+    return sign * (areNumbers ? left - right : String(left).localeCompare(String(right)))
+  })
+}
+
+interface TableProps<Row> extends Table<Row> {
   caption: string
-  columns: readonly TableColumn[]
-  rows: readonly TableRow[]
   /** Name of the address's parameter for the order; null: rows stay as they are. */
   sort: string | null
 }
 
-const ORDER = /^(.*)-(up|down)$/
-
-function sorted(rows: readonly TableRow[], given: string | null): readonly TableRow[] {
-  const [, column, way] = ORDER.exec(given ?? '') ?? []
-  if (column === undefined) return rows
-  const sign = way === 'up' ? 1 : -1
-  const of = (row: TableRow) => row.values[column] ?? null
-  return [...rows].sort((a, b) => {
-    const [left, right] = [of(a), of(b)]
-    // Unknown values come last in either order.
-    if (left === null || right === null) return Number(left === null) - Number(right === null)
-    return (
-      sign *
-      (typeof left === 'number' && typeof right === 'number' ? left - right : String(left).localeCompare(String(right)))
-    )
-  })
-}
-
-export function DataTable({ caption, columns, rows, sort }: TableProps) {
-  const order = sort === null ? null : query.value.get(sort)
-  const turn = ({ key, isNumber }: TableColumn) => {
-    const first = isNumber ? 'down' : 'up'
-    const [, column, way] = ORDER.exec(order ?? '') ?? []
-    const next = column !== key ? first : way === 'down' ? 'up' : 'down'
-    go(here({ [sort!]: `${key}-${next}` }), { replace: true })
+export function DataTable<Row>({ caption, columns, rows, sort }: TableProps<Row>) {
+  const [, key, way] = /^(.*)-(up|down)$/.exec((sort && query.value.get(sort)) ?? '') ?? []
+  const turn = (column: Column<Row>) => {
+    const first = column.isNumber ? 'down' : 'up'
+    const next = column.key !== key ? first : way === 'down' ? 'up' : 'down'
+    go(here({ [sort!]: `${column.key}-${next}` }), { replace: true })
   }
-  const stateOf = (key: string) => {
-    const [, column, way] = ORDER.exec(order ?? '') ?? []
-    return column === key ? (way === 'up' ? 'ascending' : 'descending') : 'none'
-  }
+  const shown = columns.filter(({ cell }) => cell !== null)
   return (
     <section class="table" tabIndex={0} aria-label={caption}>
       <table>
         <caption class="hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(column => (
+            {shown.map(column => (
               <th
                 key={column.key}
                 scope="col"
                 class={column.isNumber ? 'number' : undefined}
-                aria-sort={sort === null ? undefined : stateOf(column.key)}
+                aria-sort={
+                  sort === null ? undefined : column.key !== key ? 'none' : way === 'up' ? 'ascending' : 'descending'
+                }
                 title={column.about}
               >
                 {sort === null ? (
@@ -82,19 +80,20 @@ export function DataTable({ caption, columns, rows, sort }: TableProps) {
           </tr>
         </thead>
         <tbody>
-          {sorted(rows, order).map(({ key, cells }) => (
-            <tr key={key}>
-              {columns.map(({ key: column, isNumber }, at) =>
-                at === 0 ? (
-                  <th key={column} scope="row">
-                    <Clamped>{cells[column]}</Clamped>
+          {sorted({ columns, rows }, key, way).map((row, at) => (
+            <tr key={at}>
+              {shown.map(({ key: name, isNumber, value, cell }, place) => {
+                const content = clamped(cell ? cell(row) : value(row))
+                return place === 0 ? (
+                  <th key={name} scope="row">
+                    {content}
                   </th>
                 ) : (
-                  <td key={column} class={isNumber ? 'number' : undefined}>
-                    <Clamped>{cells[column]}</Clamped>
+                  <td key={name} class={isNumber ? 'number' : undefined}>
+                    {content}
                   </td>
-                ),
-              )}
+                )
+              })}
             </tr>
           ))}
         </tbody>
@@ -106,11 +105,11 @@ export function DataTable({ caption, columns, rows, sort }: TableProps) {
 const LONG = 24
 
 /** Long text has two lines; the whole of it is its title. */
-const Clamped = ({ children }: { children: ComponentChildren }) =>
-  typeof children === 'string' && children.length > LONG ? (
-    <span class="clamped" title={children}>
-      {children}
+const clamped = (content: ComponentChildren) =>
+  typeof content === 'string' && content.length > LONG ? (
+    <span class="clamped" title={content}>
+      {content}
     </span>
   ) : (
-    children
+    content
   )

@@ -5,8 +5,9 @@ import type { ListedMetric } from '../api/metrics.ts'
 import { go, here, query } from '../state/location.ts'
 import { Icon } from './icons.tsx'
 import { Menu } from './menu.tsx'
+import { csvOf, DataTable, type Table } from './table.tsx'
 
-export interface TileProps {
+interface TileProps<Row> {
   /** Identifies the tile in the address. */
   id: string
   title: string
@@ -16,9 +17,10 @@ export interface TileProps {
   /** What stands behind it, for the actions; null while it is unknown. */
   sql?: string | null
   metrics?: readonly ListedMetric[]
-  /** Rows as CSV, with a line of titles. */
-  csv?: (() => string[][]) | null
-  table?: (() => ComponentChildren) | null
+  /** The same figures as a table; null while they are unknown. */
+  table?: Table<Row> | null
+  /** True if there is a table to choose instead of what is drawn. */
+  isDrawn?: boolean
   /** Filters of the page that do not apply here. */
   ignored?: readonly string[]
   children: ComponentChildren
@@ -58,8 +60,20 @@ export function CopyButton({ text, children }: { text: () => string; children: C
   )
 }
 
-export function Tile(props: TileProps) {
-  const { id, title, subtitle, below, width = 'half', sql, metrics = [], csv, table, ignored = [], children } = props
+export function Tile<Row>(props: TileProps<Row>) {
+  const {
+    id,
+    title,
+    subtitle,
+    below,
+    width = 'half',
+    sql,
+    metrics = [],
+    table,
+    isDrawn,
+    ignored = [],
+    children,
+  } = props
   const [openId, view] = (query.value.get(VIEW) ?? '').split(':')
   const open = openId === id ? view : undefined
   const show = (next: string) => go(here({ [VIEW]: open === next ? null : `${id}:${next}` }), { replace: true })
@@ -86,15 +100,15 @@ export function Tile(props: TileProps) {
         <Menu label={`Actions: ${title}`} button={<Icon name="dots" />} class="menu actions">
           {close => (
             <>
-              {table && entry('table', open === 'table' ? 'Chart' : 'Table', close)}
+              {table && isDrawn && entry('table', open === 'table' ? 'Chart' : 'Table', close)}
               {sql && entry('sql', 'SQL', close)}
               {metrics.length > 0 && entry('definition', 'Definition', close)}
-              {csv && (
+              {table && (
                 <button
                   type="button"
                   class="plain"
                   onClick={() => {
-                    download(fileName(title), csv())
+                    download(fileName(title), csvOf(table))
                     close()
                   }}
                 >
@@ -134,7 +148,7 @@ export function Tile(props: TileProps) {
           </a>
         </div>
       )}
-      {open === 'table' && table ? table() : children}
+      {open === 'table' && table && isDrawn ? <DataTable caption={title} {...table} sort={null} /> : children}
       {below && <p class="note">{below}</p>}
     </article>
   )
