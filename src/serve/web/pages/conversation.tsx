@@ -181,10 +181,12 @@ function Message({ moment: { sender, name, text } }: { moment: Moment }) {
   const isLong = text.length > LONG
   return (
     <div class="message-body">
-      <b class="sender">
-        {SENDERS[sender ?? ''] ?? 'Unknown role'}
-        {name && ` (${name})`}
-      </b>
+      <small>
+        <b>
+          {SENDERS[sender ?? ''] ?? 'Unknown role'}
+          {name && ` (${name})`}
+        </b>
+      </small>
       <p class="text" dir="auto">
         {isLong && !isOpen ? `${text.slice(0, LONG)}…` : text}
       </p>

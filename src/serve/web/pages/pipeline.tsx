@@ -293,7 +293,7 @@ function Events({ pipeline, nowMs }: Known) {
 
 function Findings({ pipeline }: Known) {
   return (
-    <Tile id="findings" title="Is the data as the vendor describes it?" subtitle="What loading found">
+    <Tile id="findings" title="Is the data as the vendor describes it?" subtitle="What loading found" width="full">
       {pipeline.workspaces.map(({ workspaceId, findings }) => (
         <Facts key={workspaceId} title={several(pipeline) ? workspaceId : null}>
           <Fact name="Drift">
