@@ -60,17 +60,14 @@ function Head({ title, about, isFiltered }: { title: string; about: string; isFi
   )
 }
 
-function Content({
-  pages,
-  name,
-  rest,
-  problems,
-}: {
+interface ContentProps {
   pages: readonly Page[]
   name: string
   rest: string
   problems: readonly string[]
-}) {
+}
+
+function Content({ pages, name, rest, problems }: ContentProps) {
   const metrics = useListedMetrics()
   const built = BUILT[name]
   const page = pages.find(one => one.name === name)

@@ -56,7 +56,7 @@ export function BeforeAfter({ spec, id, metrics }: Props) {
         {() =>
           change && metric ? (
             <>
-              <div class="choices row">
+              <div class="row">
                 <Select
                   name="change"
                   title="Change"
@@ -152,7 +152,7 @@ function Sides({ metric, sides, before: [first, volumeBefore], after: [second, v
   }
   return (
     <>
-      <div class="sides">
+      <div class="columns">
         {side('Before', sides.before, before)}
         {side('After', sides.after, after)}
       </div>

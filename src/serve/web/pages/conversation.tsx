@@ -56,7 +56,7 @@ function Whole({ told }: { told: Told }) {
             {doubt}
           </p>
         ))}
-        <dl class="facts">
+        <dl class="columns anywhere">
           <div>
             <dt class="note">Outcome</dt>
             <dd>
@@ -164,7 +164,11 @@ function TimeLine({ moments }: { moments: readonly Moment[] }) {
               <time class="note" dateTime={new Date(moment.ms).toISOString()}>
                 {moment.isTimed ? clockText(moment.ms) : ''}
               </time>
-              {moment.kind === 'message' ? <Message moment={moment} /> : <p>{moment.text}</p>}
+              {moment.kind === 'message' ? (
+                <Message moment={moment} />
+              ) : (
+                <p class={SMALL[moment.kind]}>{moment.text}</p>
+              )}
             </li>
           </Fragment>
         )
@@ -173,6 +177,8 @@ function TimeLine({ moments }: { moments: readonly Moment[] }) {
   )
 }
 
+const SMALL: Readonly<Record<string, string>> = { event: 'note', cost: 'note' }
+
 /** Characters from which a text is folded. */
 const LONG = 600
 
@@ -180,7 +186,7 @@ function Message({ moment: { sender, name, text } }: { moment: Moment }) {
   const [isOpen, setOpen] = useState(false)
   const isLong = text.length > LONG
   return (
-    <div class="message-body">
+    <div class="inset">
       <small>
         <b>
           {SENDERS[sender ?? ''] ?? 'Unknown role'}

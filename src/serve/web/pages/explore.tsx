@@ -244,7 +244,7 @@ function Shown({ result, isStale }: { result: Result; isStale: boolean }) {
           {result.truncated && <span class="doubt">There are more: the result is cut. A download has all.</span>}
         </p>
         {numbers.length > 0 && count > 0 && (
-          <div class="views" role="group" aria-label="View">
+          <div class="row" role="group" aria-label="View">
             {VIEWS.map(name => (
               <button
                 type="button"
@@ -262,7 +262,7 @@ function Shown({ result, isStale }: { result: Result; isStale: boolean }) {
         <Empty>The query found no rows.</Empty>
       ) : view !== 'table' && x && y ? (
         <>
-          <div class="choices row">
+          <div class="row">
             <Select name="x" title="Across" value={x} options={names} />
             <Select name="y" title="Height" value={y} options={numbers} />
             <Select name="by" title="Split by" value={by ?? 'none'} options={['none', ...others]} />

@@ -63,9 +63,28 @@ function State({ health, pipeline }: { health: Health; pipeline: Pipeline }) {
         <Agents {...known} />
         {mayMetrics && <CoverageStrips />}
         {mayMetrics && <Quota id="quota" spec={{ title: 'Will the quota last?', below: undefined, width: 'full' }} />}
-        <Runs {...known} />
-        <Events {...known} />
-        <Findings {...known} />
+        <Facts
+          id="runs"
+          title="How did the syncs go?"
+          subtitle="The last run, and the last that failed"
+          pipeline={pipeline}
+          factsOf={status => runFacts(status, nowMs)}
+        />
+        <Facts
+          id="events"
+          title="Do webhook events arrive?"
+          subtitle="By type · received and applied"
+          pipeline={pipeline}
+          factsOf={status => eventFacts(status, nowMs)}
+        />
+        <Facts
+          id="findings"
+          title="Is the data as the vendor describes it?"
+          subtitle="What loading found"
+          width="full"
+          pipeline={pipeline}
+          factsOf={findingFacts}
+        />
         <Targets {...known} />
       </div>
     </>
@@ -115,7 +134,7 @@ function Cards({ status, nowMs, isOne }: { status: ShownStatus; nowMs: number; i
   return (
     <section class="stack" aria-label={`Workspace ${workspaceId}`}>
       {!isOne && <h2>{workspaceId}</h2>}
-      <div class="figures">
+      <div class="columns">
         <Card title="Last successful sync" value={agoText(lastSuccess?.endedAt ?? null, nowMs)}>
           {lastRun && lastRun.state !== 'ended'
             ? `now: ${stateText(lastRun, nowMs)}`
@@ -220,101 +239,97 @@ function stateText(run: ShownRun, nowMs: number): string {
   }
 }
 
-function Runs({ pipeline, nowMs }: Known) {
-  return (
-    <Tile id="runs" title="How did the syncs go?" subtitle="The last run, and the last that failed">
-      {pipeline.workspaces.map(({ workspaceId, lastRun, lastFailure }) => (
-        <Facts key={workspaceId} title={several(pipeline) ? workspaceId : null}>
-          <Fact name="Last run">
-            {lastRun ? stateText(lastRun, nowMs) : 'none yet: `convohouse sync` starts one'}
-            {lastRun?.success === false && <Why run={lastRun} />}
-          </Fact>
-          {lastFailure?.run !== lastRun?.run && (
-            <Fact name="Last failure">
-              {lastFailure ? stateText(lastFailure, nowMs) : 'none'}
-              {lastFailure && <Why run={lastFailure} />}
-            </Fact>
-          )}
-        </Facts>
-      ))}
-    </Tile>
-  )
+interface Fact {
+  name: string
+  text: string
+  note?: ComponentChildren
 }
+
+interface FactsProps {
+  id: string
+  title: string
+  subtitle: string
+  width?: 'full'
+  pipeline: Pipeline
+  factsOf: (status: ShownStatus) => readonly (Fact | false)[]
+}
+
+/** A tile with facts of each workspace. */
+const Facts = ({ pipeline, factsOf, ...tile }: FactsProps) => (
+  <Tile {...tile}>
+    {pipeline.workspaces.map(status => (
+      <section key={status.workspaceId}>
+        {several(pipeline) && <h3>{status.workspaceId}</h3>}
+        <dl class="named anywhere">
+          {factsOf(status).map(
+            fact =>
+              fact && (
+                <div key={fact.name}>
+                  <dt class="muted">{fact.name}</dt>
+                  <dd>
+                    {fact.text}
+                    {fact.note && <span class="note block">{fact.note}</span>}
+                  </dd>
+                </div>
+              ),
+          )}
+        </dl>
+      </section>
+    ))}
+  </Tile>
+)
 
 /** Codes leave the server; texts of errors do not, since they may quote data. */
-const Why = ({ run: { errorCode } }: { run: ShownRun }) =>
-  errorCode && (
-    <span class="note block">
-      <code>{errorCode}</code>: docs/errors.md explains it, and {withCode('`convohouse status`')} shows the text and
-      what to do.
-    </span>
-  )
+const why = (run: ShownRun | null) =>
+  run?.errorCode &&
+  withCode(`\`${run.errorCode}\`: docs/errors.md explains it, and \`convohouse status\` shows the text and what to do.`)
 
-const Facts = ({ title, children }: { title?: string | null; children: ComponentChildren }) => (
-  <>
-    {title && <h3>{title}</h3>}
-    <dl class="named">{children}</dl>
-  </>
-)
+const runFacts = ({ lastRun, lastFailure }: ShownStatus, nowMs: number) => [
+  {
+    name: 'Last run',
+    text: lastRun ? stateText(lastRun, nowMs) : 'none yet: `convohouse sync` starts one',
+    note: lastRun?.success === false && why(lastRun),
+  },
+  lastFailure?.run !== lastRun?.run && {
+    name: 'Last failure',
+    text: lastFailure ? stateText(lastFailure, nowMs) : 'none',
+    note: why(lastFailure),
+  },
+]
 
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)
+const eventFacts = ({ events }: ShownStatus, nowMs: number) => [
+  events.received === 0 && {
+    name: 'Events',
+    text: 'none received: only webhooks carry messages (docs/webhooks.md)',
+  },
+  ...events.types.map(({ type, events: number, last }) => ({
+    name: type.replaceAll('_', ' '),
+    text: `${counted(number, 'event')}, the last ${agoText(last, nowMs)}`,
+  })),
+  {
+    name: 'Waiting',
+    text: counted(events.waiting, 'event') + (events.waiting > 0 ? ` (${bytes(events.waitingBytes)})` : ''),
+  },
+  {
+    name: 'Conversations',
+    text: `${countText(events.conversationsChanged)} changed since they were exported, ${countText(events.conversationsNotExported)} not exported yet`,
+  },
+]
 
-function Events({ pipeline, nowMs }: Known) {
-  return (
-    <Tile id="events" title="Do webhook events arrive?" subtitle="By type · received and applied">
-      {pipeline.workspaces.map(({ workspaceId, events }) => (
-        <Facts key={workspaceId} title={several(pipeline) ? workspaceId : null}>
-          {events.received === 0 && (
-            <Fact name="Events">none received: only webhooks carry messages (docs/webhooks.md)</Fact>
-          )}
-          {events.types.map(({ type, events: count, last }) => (
-            <Fact key={type} name={type.replaceAll('_', ' ')}>
-              {counted(count, 'event')}, the last {agoText(last, nowMs)}
-            </Fact>
-          ))}
-          <Fact name="Waiting">
-            {counted(events.waiting, 'event')}
-            {events.waiting > 0 && ` (${bytes(events.waitingBytes)})`}
-          </Fact>
-          <Fact name="Conversations">
-            {countText(events.conversationsChanged)} changed since they were exported,{' '}
-            {countText(events.conversationsNotExported)} not exported yet
-          </Fact>
-        </Facts>
-      ))}
-    </Tile>
-  )
-}
-
-function Findings({ pipeline }: Known) {
-  return (
-    <Tile id="findings" title="Is the data as the vendor describes it?" subtitle="What loading found" width="full">
-      {pipeline.workspaces.map(({ workspaceId, findings }) => (
-        <Facts key={workspaceId} title={several(pipeline) ? workspaceId : null}>
-          <Fact name="Drift">
-            {counted(findings.driftPaths, 'undeclared field')}
-            {findings.driftPaths > 0 && (
-              <span class="note block">kept in extra; {withCode('`convohouse query "FROM _drift"` shows them')}</span>
-            )}
-          </Fact>
-          <Fact name="Data issues">
-            {countText(findings.issues)} on {counted(findings.issuePaths, 'path')}
-            {findings.issues > 0 && (
-              <span class="note block">{withCode('`convohouse query "FROM _issues"` shows them')}</span>
-            )}
-          </Fact>
-          <Fact name="Quarantine">{counted(findings.quarantined, 'record')}</Fact>
-          <Fact name="Secrets">{countText(findings.secretsRemoved)} removed before landing</Fact>
-        </Facts>
-      ))}
-    </Tile>
-  )
-}
+const findingFacts = ({ findings }: ShownStatus) => [
+  {
+    name: 'Drift',
+    text: counted(findings.driftPaths, 'undeclared field'),
+    note: findings.driftPaths > 0 && withCode('kept in extra; `convohouse query "FROM _drift"` shows them'),
+  },
+  {
+    name: 'Data issues',
+    text: `${countText(findings.issues)} on ${counted(findings.issuePaths, 'path')}`,
+    note: findings.issues > 0 && withCode('`convohouse query "FROM _issues"` shows them'),
+  },
+  { name: 'Quarantine', text: counted(findings.quarantined, 'record') },
+  { name: 'Secrets', text: `${countText(findings.secretsRemoved)} removed before landing` },
+]
 
 function Targets({ pipeline: { targets }, nowMs }: Known) {
   const columns: Column<Pipeline['targets'][number]>[] = [

@@ -1,4 +1,5 @@
 // What changed against the period before, in sentences made from explanations. Causes are not claimed: only whose figures moved.
+import type { Cell } from '../../../metrics/answer-format.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import { type Explanation, type ListedMetric, useExplanations, useMetrics } from '../api/metrics.ts'
 import { isClear } from '../format/intervals.ts'
@@ -35,6 +36,15 @@ function isNotable({ metric, before, after, n, nBefore }: Move): boolean {
 
 const sizeOf = ({ before, after }: Move): number => Math.abs(after - before) / (Math.abs(before) || 1)
 
+function whyNone(cells: readonly Cell[]): string {
+  if (cells.every(cell => cell.isUnfinished))
+    return 'This period is not over yet. Choose one that has ended to compare it with the one before.'
+  if (cells.every(cell => !cell.isCovered)) return 'This period was not exported completely, so it is not compared.'
+  if (cells.every(cell => cell.comparedWith === null))
+    return 'The period before was not exported completely, so there is nothing to compare with.'
+  return 'Nothing moved more than chance explains, compared with the period before.'
+}
+
 export function Changes({ metrics, by }: ChangesProps) {
   const usable = metrics.filter(({ isLevel }) => !isLevel)
   const questions = usable.map(metric => ({ metric, ...filtersFor([metric]) }))
@@ -53,26 +63,13 @@ export function Changes({ metrics, by }: ChangesProps) {
       <Answered answer={moved} height={84}>
         {answers => {
           const cells = answers.map(answer => answer.series.at(-1)!.cells[0]!)
-          if (cells.every(cell => cell.isUnfinished))
-            return (
-              <p class="note">
-                This period is not over yet. Choose one that has ended to compare it with the one before.
-              </p>
-            )
-          if (cells.every(cell => !cell.isCovered))
-            return <p class="note">This period was not exported completely, so it is not compared.</p>
-          if (cells.every(cell => cell.comparedWith === null))
-            return (
-              <p class="note">The period before was not exported completely, so there is nothing to compare with.</p>
-            )
           const moves = cells.flatMap((cell, at): Move[] => {
             const before = cell.comparedWith
             if (cell.value === null || before?.value == null) return []
             return [{ metric: usable[at]!, before: before.value, after: cell.value, nBefore: before.n, n: cell.n }]
           })
           const notable = moves.filter(isNotable).sort((a, b) => sizeOf(b) - sizeOf(a))
-          if (notable.length === 0)
-            return <p class="note">Nothing moved more than chance explains, compared with the period before.</p>
+          if (notable.length === 0) return <p class="note">{whyNone(cells)}</p>
           return (
             <ul>
               {notable.slice(0, SENTENCES).map(move => (

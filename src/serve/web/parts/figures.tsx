@@ -12,7 +12,7 @@ import { Answered } from './states.tsx'
 
 export function Figures({ metrics }: { metrics: readonly ListedMetric[] }) {
   return (
-    <section class="figures" aria-label="Key figures">
+    <section class="columns" aria-label="Key figures">
       {metrics.map(metric => (
         <Figure key={metric.name} metric={metric} />
       ))}
@@ -38,7 +38,8 @@ function Figure({ metric }: { metric: ListedMetric }) {
                 <FigureValue cell={cell} metric={metric} href={href} />
               </p>
               <p class="change note">
-                <Change cell={cell} metric={metric} answer={answer!} />
+                {compared(cell, metric, answer!)}
+                {metric.unit !== 'count' && <span class="block">n = {countText(cell.n)}</span>}
               </p>
             </>
           )
@@ -68,12 +69,6 @@ function FigureValue({ cell, metric, href }: { cell: Cell; metric: ListedMetric;
 }
 
 /** Says how the value changed, or why that cannot be said. */
-function Change({ cell, metric, answer }: { cell: Cell; metric: ListedMetric; answer: MetricAnswered }) {
-  const n = metric.unit === 'count' ? null : `n = ${countText(cell.n)}`
-  const parts = [compared(cell, metric, answer), n && <span class="block">{n}</span>]
-  return <>{parts}</>
-}
-
 function compared(cell: Cell, { unit, better }: ListedMetric, { periodBefore }: MetricAnswered) {
   const { value, comparedWith } = cell
   if (!cell.isCovered) return <span class="doubt block">not all exported</span>

@@ -44,7 +44,7 @@ export function Keys({ entries, first }: { entries: readonly Entry[]; first: str
     <div class="overlay">
       <div role="dialog" aria-modal="true" aria-label="Keys" class="dialog floating stack">
         <h2>Keys</h2>
-        <dl class="keys">
+        <dl class="stack">
           {[...letters].map(([letter, { title }]) => (
             <div class="row between" key={letter}>
               <dt>

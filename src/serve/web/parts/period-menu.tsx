@@ -1,5 +1,4 @@
 // Chooses the period: relative, or two days.
-import { useState } from 'preact/hooks'
 import { go, here } from '../state/location.ts'
 import { DEFAULT_PERIOD, PERIODS, parsePeriod, periodName, periodText, periodTitle } from '../state/period.ts'
 import { Icon } from './icons.tsx'
@@ -9,8 +8,6 @@ export function PeriodMenu() {
   const name = periodName.value
   const asked = parsePeriod(name)
   const fixed = typeof asked === 'string' ? { from: '', to: '' } : asked
-  const [days, setDays] = useState(fixed)
-  const isValid = days.from !== '' && days.to !== '' && days.from <= days.to
   const choose = (chosen: string) =>
     go(here({ period: chosen === DEFAULT_PERIOD ? null : chosen, after: null }), { replace: true })
   return (
@@ -46,30 +43,19 @@ export function PeriodMenu() {
               class="stack"
               onSubmit={event => {
                 event.preventDefault()
-                if (!isValid) return
-                choose(periodText(days))
+                const data = new FormData(event.currentTarget)
+                const [from, to] = [String(data.get('from')), String(data.get('to'))].sort() as [string, string]
+                choose(periodText({ from, to }))
                 close()
               }}
             >
-              <label class="row between">
-                From
-                <input
-                  type="date"
-                  value={days.from}
-                  onInput={event => setDays({ ...days, from: event.currentTarget.value })}
-                />
-              </label>
-              <label class="row between">
-                To
-                <input
-                  type="date"
-                  value={days.to}
-                  onInput={event => setDays({ ...days, to: event.currentTarget.value })}
-                />
-              </label>
-              <button type="submit" disabled={!isValid}>
-                Show these days
-              </button>
+              {(['from', 'to'] as const).map(day => (
+                <label class="row between" key={day}>
+                  {day === 'from' ? 'From' : 'To'}
+                  <input type="date" name={day} required defaultValue={fixed[day]} />
+                </label>
+              ))}
+              <button type="submit">Show these days</button>
             </form>
           </>
         )}

@@ -11,7 +11,7 @@ interface SelectProps {
 }
 
 export const Select = ({ name, title, value, options }: SelectProps) => (
-  <label>
+  <label class="select note">
     {title}
     <select value={value} onChange={event => go(here({ [name]: event.currentTarget.value }), { replace: true })}>
       {options.map(option => {

@@ -166,12 +166,12 @@ function eventNeeds({ events }: ShownStatus, nowMs: number): Need[] {
 }
 
 /** Returns what a check found, in words. */
-export function checkText({ outcome, violations, severity }: Pipeline['checks'][number]): string {
+function checkText({ outcome, violations, severity }: Pipeline['checks'][number]): string {
   if (outcome === 'failed') return `${counted(violations ?? 0, 'row')} (${severity})`
   return outcome === 'broken' ? 'cannot run' : 'takes too long'
 }
 
-export const heldText = ({ kind, limit, memoryLimit, timeoutMs }: Pipeline['held'][number]): string =>
+const heldText = ({ kind, limit, memoryLimit, timeoutMs }: Pipeline['held'][number]): string =>
   `${kind} passed its ${limit === 'memory' ? `memory limit (${memoryLimit})` : `time limit (${Math.round(timeoutMs / 1_000)} s)`}`
 
 /** Describes what a target lacks, and for how long. */
