@@ -46,14 +46,16 @@ export interface Statement {
   sql: string
 }
 
-/** Returns the condition for a dimension's values. A value of a workspace may be `WORKSPACE/VALUE`. */
+/** Returns the condition for a dimension's values. A value of a workspace may be `WORKSPACE/VALUE`; `WORKSPACE/` is no value. */
 function filterSql(name: DimensionName, values: readonly (string | null)[]): string {
   const { key, isOfWorkspace } = DIMENSIONS[name]
   const texts = values.filter(value => value !== null)
   const listed = texts.map(quoteText).join(', ')
   const conditions = [
     texts.length > 0 && `${key} IN (${listed})`,
-    isOfWorkspace && texts.some(text => text.includes('/')) && `workspace_id || '/' || ${key} IN (${listed})`,
+    isOfWorkspace &&
+      texts.some(text => text.includes('/')) &&
+      `workspace_id || '/' || coalesce(${key}, '') IN (${listed})`,
     values.includes(null) && `${key} IS NULL`,
   ].filter(Boolean)
   return `(${conditions.join(' OR ')})`

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { METRICS } from '../../src/metrics/all-metrics.ts'
-import { queryAnswers } from '../../src/metrics/answer-format.ts'
+import { queryAnswers, type Series } from '../../src/metrics/answer-format.ts'
 import { metricOf } from '../../src/metrics/declaration.ts'
 import { DeclaredMetrics } from '../../src/serve/declared-metrics.ts'
 import { rowsIn } from '../publish/published.ts'
@@ -36,6 +36,18 @@ describe('declared figures', () => {
     const headers = bearer(await tokenFor(at.tokens, 'metrics'))
     const refused = await send(at.running, '/v1/metrics/query', { method: 'POST', headers, body })
     expect([refused.status, refused.json.error.code]).toEqual([403, 'SCOPE_MISSING'])
+  })
+
+  it('are the same when a value of the split, or none, is the filter', async () => {
+    const asked = { metrics: ['handoffs'], period: EVER }
+    const [{ metrics }] = (await ask({ ...asked, split: 'team', top: 100 })).json.answers
+    const series = metrics[0].series.slice(0, -1) as Series[]
+    expect(series.map(({ split }) => split!.value)).toContain(null)
+    for (const { split, total } of series) {
+      const filters = { team: [`${split!.workspaceId}/${split!.value ?? ''}`] }
+      const filtered = (await ask({ ...asked, filters })).json.answers[0].metrics[0]
+      expect(filtered.series.at(-1).total.value).toBe(total!.value)
+    }
   })
 
   it('answer many questions from one state: values by split, the conversations behind them, and refusals', async () => {

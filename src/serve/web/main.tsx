@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { isSignedOut } from './api/client.ts'
 import { followSnapshot } from './api/live.ts'
 import { useListedMetrics } from './api/metrics.ts'
-import { type Page, usePages, useSession } from './api/pages.ts'
+import { type Page, useOrganizations, usePages, useSession } from './api/pages.ts'
 import { DeclaredPage } from './pages/declared-page.tsx'
 import { ContextLine } from './parts/context-line.tsx'
 import { FilterBar } from './parts/filter-bar.tsx'
@@ -13,6 +13,7 @@ import { lazy } from './parts/lazy.tsx'
 import { entriesOf, Navigation } from './parts/navigation.tsx'
 import { SignIn } from './parts/sign-in.tsx'
 import { Answered, Empty, Failed, Guarded } from './parts/states.tsx'
+import { chosen } from './state/filters.ts'
 import { addressOf, followLinks, path, query } from './state/location.ts'
 
 /** Pages that are no YAML. `isFiltered`: they follow period and filters. */
@@ -69,13 +70,25 @@ interface ContentProps {
 
 function Content({ pages, name, rest, problems }: ContentProps) {
   const metrics = useListedMetrics()
-  const built = BUILT[name]
+  const organizations = useOrganizations()
+  const built = Object.hasOwn(BUILT, name) ? BUILT[name] : undefined
   const page = pages.find(one => one.name === name)
+  // Until it is known which agents an organization has, every figure of it would be 0.
+  const of = (shown: () => preact.JSX.Element) =>
+    chosen.value.organization ? (
+      <Answered answer={organizations} height={400}>
+        {shown}
+      </Answered>
+    ) : (
+      shown()
+    )
   if (built && !page)
     return (
       <>
         <Head {...built} isFiltered={built.isFiltered && rest === '' && !query.value.has('behind')} />
-        <built.Shown rest={rest} />
+        {of(() => (
+          <built.Shown rest={rest} />
+        ))}
       </>
     )
   if (!page)
@@ -93,7 +106,7 @@ function Content({ pages, name, rest, problems }: ContentProps) {
         </p>
       ))}
       <Answered answer={metrics} height={400}>
-        {found => <DeclaredPage page={page} metrics={found} />}
+        {found => of(() => <DeclaredPage page={page} metrics={found} />)}
       </Answered>
     </>
   )

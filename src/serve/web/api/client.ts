@@ -5,6 +5,8 @@ export interface Problem {
   code: string
   what: string
   hint?: string
+  /** True if it passes by itself: the server is busy, or starts. */
+  isPassing?: boolean
 }
 
 /** An error that the server answered, or that the network gave. */
@@ -35,11 +37,15 @@ const UNREACHABLE: Problem = {
   code: 'UNREACHABLE',
   what: 'The server does not answer.',
   hint: 'Is `convohouse serve` still running? This page tries again by itself.',
+  isPassing: true,
 }
+
+const PASSING = [429, 502, 503, 504]
 
 async function problemOf(response: Response): Promise<Problem> {
   const body = (await response.json().catch(() => null)) as { error?: Problem } | null
-  return body?.error ?? { code: 'HTTP', what: `The server answered ${response.status}.`, hint: 'Try again.' }
+  const known = body?.error ?? { code: 'HTTP', what: `The server answered ${response.status}.`, hint: 'Try again.' }
+  return { ...known, isPassing: PASSING.includes(response.status) }
 }
 
 /** Sends a request; its path is below the base. @throws RequestFailed */

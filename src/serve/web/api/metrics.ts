@@ -54,6 +54,12 @@ export function ask(question: MetricsQuestion): Promise<Answer> {
 export const useMetrics = (question: MetricsQuestion | null) =>
   useAnswer(question && JSON.stringify(question), async () => (await ask(question!)).metrics!)
 
+/** The first metric of each question. */
+export const useEach = (questions: readonly MetricsQuestion[]) =>
+  useAnswer(questions.length === 0 ? null : `each ${JSON.stringify(questions)}`, () =>
+    Promise.all(questions.map(async one => (await ask(one)).metrics![0]!)),
+  )
+
 /** Explanations in the order of the questions; null where a period is not covered or has too few observations. */
 export const useExplanations = (questions: readonly MetricsQuestion[]) =>
   useAnswer(questions.length === 0 ? null : `explain ${JSON.stringify(questions)}`, () =>

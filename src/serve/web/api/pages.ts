@@ -1,5 +1,6 @@
 // What the server tells about itself and the reader: pages, scopes, changes of agents, agents and their organizations.
 import type { Page, Tile, TileOf } from '../../pages/page-format.ts'
+import { agentsOf } from '../state/filters.ts'
 import { getJson } from './client.ts'
 import { useAnswer } from './resource.ts'
 
@@ -34,10 +35,11 @@ interface Organization {
 }
 
 export const useOrganizations = () =>
-  useAnswer(
-    'organizations',
-    async () => (await getJson<{ organizations: Organization[] }>('v1/organizations')).organizations,
-  )
+  useAnswer('organizations', async () => {
+    const { organizations } = await getJson<{ organizations: Organization[] }>('v1/organizations')
+    agentsOf.value = new Map(organizations.map(one => [`${one.workspace}/${one.organization}`, one.agents]))
+    return organizations
+  })
 
 export interface AgentChange {
   workspace: string

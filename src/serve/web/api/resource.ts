@@ -10,6 +10,7 @@ export interface Loading<T> {
 }
 
 const CACHED = 200
+const AGAIN_MS = 15_000
 
 export const BROKEN: Problem = { code: 'PAGE', what: 'This part of the page failed.', hint: 'Reload the page.' }
 
@@ -66,6 +67,12 @@ async function load<T>(entry: Entry, work: () => Promise<T>): Promise<void> {
   }
 }
 
+/** Returns an answer that needs another one first, whose failure is its own. */
+export const following = <T>(first: Loading<unknown> & { again: () => void }, then: ReturnType<typeof useAnswer<T>>) =>
+  first.problem && first.data === null
+    ? { ...then, problem: first.problem, isLoading: false, again: first.again }
+    : then
+
 /** Returns the answer of `work` and a function that asks again. `key`: equal for equal questions; null asks nothing. */
 export function useAnswer<T>(key: string | null, work: () => Promise<T>): Loading<T> & { again: () => void } {
   const entry = useMemo(() => entryOf(key ?? 'nothing'), [key])
@@ -76,6 +83,16 @@ export function useAnswer<T>(key: string | null, work: () => Promise<T>): Loadin
     if (entry.state.value!.data === null || entry.of !== now) void load(entry, work)
   }, [entry, now])
   const state = (entry.state as ReadonlySignal<Loading<T>>).value
+  const { isLoading, problem } = state
+  // A newer snapshot may have been noticed while this was loaded from the older one.
+  useEffect(() => {
+    if (key !== null && !isLoading && problem === null && entry.of !== asOf.peek()) void load(entry, work)
+  }, [isLoading])
+  useEffect(() => {
+    if (key === null || !problem?.isPassing) return
+    const timer = setTimeout(() => void load(entry, work), AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [problem])
   // The answer to the question before stays until there is one to this.
   if (state.data !== null) before.current = state.data
   const data = state.data ?? (state.isLoading && key !== null ? before.current : null)

@@ -2,7 +2,7 @@
 import type { Cell, MetricAnswer, SplitValue } from '../../../metrics/answer-format.ts'
 import type { MetricUnit } from '../../../metrics/declaration.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
-import type { Grain } from '../../../metrics/periods.ts'
+import type { Grain, Period } from '../../../metrics/periods.ts'
 import type { ListedMetric, MetricAnswered } from '../api/metrics.ts'
 import { bucketText, dayRange } from '../format/dates.ts'
 import type { Column, Table } from '../parts/table.tsx'
@@ -15,6 +15,8 @@ export interface Bucket {
   /** The days, spelled out. */
   days: string
   isUnfinished: boolean
+  /** True for a week or month of which the period has only some days. */
+  isPart?: boolean
   /** False if no series is covered. */
   isCovered: boolean
 }
@@ -43,6 +45,13 @@ export interface Drawn {
 }
 
 const isOfDays = (grain: Grain): boolean => grain === 'day' || grain === 'week' || grain === 'month'
+
+/** Tells whether a week or month has days outside the period. */
+function isCut({ from, to }: Period, grain: Grain): boolean {
+  const next = new Date(Date.parse(to) + 86_400_000)
+  if (grain === 'month') return !from.endsWith('-01') || next.getUTCDate() !== 1
+  return grain === 'week' && next.getTime() - Date.parse(from) < 7 * 86_400_000
+}
 
 export interface DrawnInput {
   answers: readonly MetricAnswered[]
@@ -97,11 +106,13 @@ export function drawnOf({ answers, metrics, grain, split }: DrawnInput): Drawn {
     }))
   }
   const series = answers.flatMap(seriesOf)
-  const columns = (answers[0]?.buckets ?? []).map(({ key, from, to }, at) => ({
+  const buckets = answers[0]?.buckets ?? []
+  const columns = buckets.map(({ key, from, to }, at) => ({
     key,
     label: bucketText(key, grain),
     days: isOfDays(grain) ? dayRange({ from, to }) : bucketText(key, grain),
-    isUnfinished: isOfDays(grain) && series.some(({ cells }) => cells[at]?.isUnfinished),
+    isUnfinished: (isOfDays(grain) || grain === 'hour') && series.some(({ cells }) => cells[at]?.isUnfinished),
+    isPart: isCut({ from, to }, grain),
     isCovered: series.length === 0 || series.some(({ cells }) => cells[at]?.isCovered),
   }))
   return { columns, series }

@@ -76,6 +76,7 @@ function ColumnTip({
   columns,
   series,
   kind,
+  grain,
   at,
   marks,
 }: MetricChartProps & { at: Pointed; marks: readonly AgentChange[] }) {
@@ -90,6 +91,7 @@ function ColumnTip({
     <>
       <strong>{column.days}</strong>
       {column.isUnfinished && <span class="note">not over yet</span>}
+      {column.isPart && <span class="note">only these days of the {grain}</span>}
       <table>
         <tbody>
           {rows.slice(0, MOST_ROWS).map(({ name, colour, cell, text }) => (

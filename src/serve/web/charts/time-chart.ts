@@ -44,7 +44,7 @@ function bars(chart: TimeChart, one: DrawnSeries, at: number) {
     itemStyle: { color: one.colour, borderRadius: rounded },
     data: numbersOf(chart, one).map((value, column) => ({
       value,
-      ...(chart.columns[column]!.isUnfinished && {
+      ...((chart.columns[column]!.isUnfinished || chart.columns[column]!.isPart) && {
         itemStyle: { color: hatch(one.colour, cssColour('surface')), borderColor: one.colour, borderWidth: 1 },
       }),
     })),

@@ -5,6 +5,7 @@ import type { Period } from '../../../metrics/periods.ts'
 import { asOf } from '../api/client.ts'
 import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
 import { type AgentChange, type ShowTile, useAgentChanges } from '../api/pages.ts'
+import { following } from '../api/resource.ts'
 import { cellText } from '../charts/cell-text.ts'
 import { dayRange, dayText } from '../format/dates.ts'
 import { newcombe, wilson } from '../format/intervals.ts'
@@ -38,13 +39,13 @@ interface Props {
 /** The choice is in the address: the change, the metric and the number of days. */
 export function BeforeAfter({ spec, id, metrics }: Props) {
   const whole = useMetrics({ metrics: ['conversations'], period: period.value, grain: 'none' })
-  const changes = useAgentChanges(whole.data?.[0]?.period ?? null)
+  const changes = following(whole, useAgentChanges(whole.data?.[0]?.period ?? null))
   const offered = COMPARED.flatMap(name => metrics.get(name) ?? [])
   const chosenAgents = filters.value.agent
   const shown = [...(changes.data ?? [])]
     .filter(({ workspace, agent }) => !chosenAgents || chosenAgents.includes(`${workspace}/${agent}`))
     .reverse()
-  const metric = metrics.get(query.value.get('compared') ?? '') ?? offered[0]
+  const metric = offered.find(({ name }) => name === query.value.get('compared')) ?? offered[0]
   const span = SPANS.find(days => String(days) === query.value.get('days')) ?? 14
   const today = asOf.value?.slice(0, 10) ?? ''
   // The newest one whose days afterwards are over.

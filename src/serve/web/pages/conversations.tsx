@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import { conversationAddress, filterParams, type Listed, type Row, useConversations } from '../api/conversations.ts'
 import { type MetricsQuestion, useListedMetrics, useMetrics } from '../api/metrics.ts'
+import { following } from '../api/resource.ts'
 import { bucketText, dayRange, timeText } from '../format/dates.ts'
 import { countText, durationText, valueText } from '../format/values.ts'
 import { Outcome } from '../parts/outcome.tsx'
@@ -34,19 +35,19 @@ function List() {
   const withTests = given('tests') === 'yes'
   const { filters } = filtersFor([useListedMetrics().data?.get('conversations')])
   // The server knows which days a relative period has.
-  const days = useMetrics(behind ? null : { metrics: ['conversations'], period: period.value, grain: 'none', filters })
-    .data?.[0]?.period
+  const whole = useMetrics(behind ? null : { metrics: ['conversations'], period: period.value, grain: 'none', filters })
+  const days = whole.data?.[0]?.period
   const asked: [string, string][] = [['limit', String(MOST)]]
   if (behind) asked.push(['behind', behind])
   else if (days) asked.push(...filterParams(), ['from', days.from], ['to', days.to])
   if (!behind && !withTests) asked.push(['isCounted', 'true'])
   if (words) asked.push(['words', words])
   if (after) asked.push(['after', after])
-  const answer = useConversations(behind || days ? asked : null)
+  const answer = following(whole, useConversations(behind || days ? asked : null))
   useEffect(() => scrollTo(0, 0), [after])
   return (
     <div class="conversations stack">
-      {behind && <BehindLine asked={askedBehind()} />}
+      {behind && answer.data && !answer.problem && <BehindLine asked={askedBehind()} />}
       <div class="row">
         <Search whyNot={answer.data?.whyNoTexts ?? null} words={words ?? ''} />
         {!behind && (

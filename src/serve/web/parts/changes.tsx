@@ -1,7 +1,7 @@
 // What changed against the period before, in sentences made from explanations. Causes are not claimed: only whose figures moved.
 import type { Cell } from '../../../metrics/answer-format.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
-import { type Explanation, type ListedMetric, useExplanations, useMetrics } from '../api/metrics.ts'
+import { type Explanation, type ListedMetric, useEach, useExplanations } from '../api/metrics.ts'
 import { isClear } from '../format/intervals.ts'
 import { valueText } from '../format/values.ts'
 import { labelOf, valueKey } from '../state/colours.ts'
@@ -48,9 +48,11 @@ function whyNone(cells: readonly Cell[]): string {
 export function Changes({ metrics, by }: ChangesProps) {
   const usable = metrics.filter(({ isLevel }) => !isLevel)
   const questions = usable.map(metric => ({ metric, ...filtersFor([metric]) }))
-  const { filters } = filtersFor(usable)
-  const names = usable.map(({ name }) => name)
-  const moved = useMetrics({ metrics: names, period: period.value, filters, grain: 'none', compare: true })
+  const moved = useEach(
+    questions.map(({ metric: { name }, filters }) => ({
+      ...{ metrics: [name], period: period.value, filters, grain: 'none', compare: true },
+    })),
+  )
   const asked = questions.flatMap(({ metric, filters: own }) =>
     by
       .filter(split => metric.dimensions.some(({ name }) => name === split) && own[split]?.length !== 1)

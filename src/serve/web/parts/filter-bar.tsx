@@ -1,22 +1,16 @@
 // The filters of a page: the period, and what is chosen of workspaces, organizations, agents and channels.
-import { useEffect } from 'preact/hooks'
 import { useOrganizations } from '../api/pages.ts'
 import { useValues } from '../state/colours.ts'
-import { agentsOf, chosen } from '../state/filters.ts'
+import { chosen } from '../state/filters.ts'
 import { PeriodMenu } from './period-menu.tsx'
 import { Picker } from './picker.tsx'
 
 export function FilterBar() {
   const [workspaces, agents, channels] = [useValues('workspace'), useValues('agent'), useValues('channel')]
-  const organizations = (useOrganizations().data ?? []).map(({ workspace, organization, name, agents: own }) => ({
+  const organizations = (useOrganizations().data ?? []).map(({ workspace, organization, name }) => ({
     key: `${workspace}/${organization}`,
     label: name ?? organization,
-    agents: own,
   }))
-  const known = JSON.stringify(organizations)
-  useEffect(() => {
-    agentsOf.value = new Map(organizations.map(({ key, agents: own }) => [key, own]))
-  }, [known])
   return (
     <section class="filters row" aria-label="Filters">
       <PeriodMenu />

@@ -3,8 +3,9 @@ import { useMemo } from 'preact/hooks'
 import { postJson } from '../api/client.ts'
 import { useMetrics } from '../api/metrics.ts'
 import type { SqlTile as Spec } from '../api/pages.ts'
-import { useAnswer } from '../api/resource.ts'
+import { following, useAnswer } from '../api/resource.ts'
 import { QuickChart } from '../charts/quick-chart.tsx'
+import { countText } from '../format/values.ts'
 import { period } from '../state/period.ts'
 import { resultTable, type SqlAnswer } from './result-table.tsx'
 import { Answered, Empty } from './states.tsx'
@@ -15,12 +16,14 @@ const MOST_ROWS = 1_000
 
 export function SqlTile({ spec, id }: { spec: Spec; id: string }) {
   // The server knows which days a relative period has.
-  const days = useMetrics({ metrics: ['conversations'], period: period.value, grain: 'none' }).data?.[0]?.period
+  const whole = useMetrics({ metrics: ['conversations'], period: period.value, grain: 'none' })
+  const days = whole.data?.[0]?.period
   const usesDays = spec.params.length > 0
   const params = usesDays && days ? Object.fromEntries(spec.params.map(name => [name, days[name]])) : undefined
   const body = { sql: spec.sql, maxRows: MOST_ROWS, ...(params && { params }) }
   const key = usesDays && !days ? null : `sql ${JSON.stringify(body)}`
-  const answer = useAnswer(key, () => postJson<SqlAnswer>('v1/query', body))
+  const given = useAnswer(key, () => postJson<SqlAnswer>('v1/query', body))
+  const answer = usesDays ? following(whole, given) : given
   const table = useMemo(() => answer.data && resultTable(answer.data), [answer.data])
   return (
     <Tile
@@ -34,12 +37,19 @@ export function SqlTile({ spec, id }: { spec: Spec; id: string }) {
       isDrawn={spec.chart !== 'table'}
     >
       <Answered answer={answer} height={240}>
-        {({ rows }) => {
+        {({ rows, truncated }) => {
           if (rows.length === 0) return <Empty>The query found no rows in this period.</Empty>
-          if (spec.chart === 'table' || !spec.x)
-            return <DataTable caption={spec.title} {...table!} sort={`sort-${id}`} />
+          const { title, chart, x, y = [], by } = spec
+          const isTable = chart === 'table' || !x
           return (
-            <QuickChart title={spec.title} rows={rows} chart={spec.chart} x={spec.x} y={spec.y ?? []} by={spec.by} />
+            <>
+              {truncated && <p class="note doubt">Only the first {countText(MOST_ROWS)} rows: the query finds more.</p>}
+              {isTable ? (
+                <DataTable caption={title} {...table!} sort={`sort-${id}`} />
+              ) : (
+                <QuickChart {...{ title, rows, chart, x, y, by }} />
+              )}
+            </>
           )
         }}
       </Answered>

@@ -28,10 +28,13 @@ interface TileProps<Row> {
 
 const VIEW = 'view'
 
+/** Spreadsheets run texts that begin like a formula, which contacts may write; an apostrophe makes them texts. */
+const harmless = (text: string): string => (/^[=+@\t\r-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text)
+
 const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
 function download(name: string, rows: string[][]): void {
-  const body = rows.map(row => `${row.map(quoted).join(',')}\r\n`).join('')
+  const body = rows.map(row => `${row.map(harmless).map(quoted).join(',')}\r\n`).join('')
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([body], { type: 'text/csv' }))
   link.download = `${name}.csv`

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import type { ListedMetric } from '../../declared-metrics.ts'
 import type { MetricsQuestion } from '../api/metrics.ts'
-import { query } from './location.ts'
+import { decoded, query } from './location.ts'
 
 export const FILTERED = ['workspace', 'organization', 'agent', 'channel'] as const
 
@@ -11,7 +11,7 @@ export type FilterName = (typeof FILTERED)[number]
 
 export type Filters = Partial<Record<DimensionName, (string | null)[]>>
 
-const parse = (text: string): string[] => text.split(',').map(decodeURIComponent)
+const parse = (text: string): string[] => text.split(',').map(one => decoded(one))
 
 export const filterText = (values: readonly string[]): string | null =>
   values.length === 0 ? null : values.map(encodeURIComponent).join(',')
@@ -26,7 +26,7 @@ export const chosen = computed(() => {
   return found
 })
 
-/** Agents by organization, as `WORKSPACE/AGENT`. The list of filters sets them. */
+/** Agents by organization, as `WORKSPACE/AGENT`. The answer of the server sets them. */
 export const agentsOf = signal<ReadonlyMap<string, readonly string[]>>(new Map())
 
 /** The values to keep, by dimension: an organization stands for its agents. */

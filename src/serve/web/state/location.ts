@@ -3,8 +3,19 @@ import { computed, signal } from '@preact/signals'
 
 const base = new URL(document.baseURI).pathname
 
+/** Decodes what an address has; text that is no encoding stays. */
+export function decoded(text: string, decode: (text: string) => string = decodeURIComponent): string {
+  try {
+    return decode(text)
+  } catch {
+    return text
+  }
+}
+
 function read(): { path: string; query: URLSearchParams } {
-  return { path: decodeURI(location.pathname.slice(base.length)), query: new URLSearchParams(location.search) }
+  // A second slash at the start would make links lead to another host.
+  const below = location.pathname.slice(base.length).replace(/^\/+/, '')
+  return { path: decoded(below, decodeURI), query: new URLSearchParams(location.search) }
 }
 
 const current = signal(read())

@@ -18,6 +18,16 @@ export const PERIODS: readonly { name: string; title: string }[] = [
 ]
 
 const FIXED = /^(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)$/
+const RELATIVE = /^(last-[1-9]\d{0,3}-(days|weeks|months)|today|this-week|this-month)$/
+
+const isDay = (day: string): boolean => dayOfMs(Date.parse(day)) === day
+const dayOfMs = (ms: number): string => (Number.isNaN(ms) ? '' : new Date(ms).toISOString().slice(0, 10))
+
+/** False for what no server would answer, such as the 31st of February. */
+function isPeriod(text: string): boolean {
+  const [, from, to] = FIXED.exec(text) ?? []
+  return from && to ? isDay(from) && isDay(to) && from <= to : RELATIVE.test(text)
+}
 
 /** As the API takes it: a name, or two days. */
 export type Asked = string | Period
@@ -29,7 +39,10 @@ export function parsePeriod(text: string): Asked {
 
 export const periodText = ({ from, to }: Period): string => `${from}..${to}`
 
-export const periodName = computed(() => query.value.get('period') ?? DEFAULT_PERIOD)
+export const periodName = computed(() => {
+  const asked = query.value.get('period') ?? ''
+  return isPeriod(asked) ? asked : DEFAULT_PERIOD
+})
 
 export const period = computed(() => parsePeriod(periodName.value))
 
