@@ -84,18 +84,11 @@ export function Chart({ label, columns, rows = 1, height, option, tip, onOpen }:
   const pixel =
     at && (drawing.current?.convertToPixel({ gridIndex: 0 }, [at.column, at.row]) as [number, number] | undefined)
   return (
-    <div
-      class={onOpen ? 'chart opens' : 'chart'}
-      role="group"
-      aria-label={label}
-      tabIndex={0}
-      onKeyDown={onKeyDown}
-      onBlur={() => setAt(null)}
-    >
+    <div class="chart" role="group" aria-label={label} tabIndex={0} onKeyDown={onKeyDown} onBlur={() => setAt(null)}>
       <div
         ref={ground}
         class="chart-ground"
-        style={{ height: `${height}px` }}
+        style={{ height: `${height}px`, ...(onOpen && { cursor: 'pointer' }) }}
         aria-hidden="true"
         onPointerMove={follow}
         onPointerDown={follow}

@@ -88,8 +88,8 @@ function StripRow({ strip: { name, cells, missing, days } }: { strip: Strip }) {
         {name}
       </span>
       <svg viewBox={`0 0 ${cells.length} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        <path class="exported" d={marks(true)} />
-        <path class="missing" d={marks(false)} />
+        <path fill="var(--accent)" d={marks(true)} />
+        <path fill="var(--bad)" d={marks(false)} />
       </svg>
       <span class="note">
         {days} of {cells.length} days

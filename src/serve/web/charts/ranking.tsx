@@ -38,7 +38,7 @@ export function Ranking({ metric, split, series, lowest, hrefOf }: RankingProps)
               <span
                 style={{
                   width: `${((total.value ?? 0) / most) * 100}%`,
-                  ...(KNOWN_BY_COLOUR.includes(split) && { background: colourOf(split, value) }),
+                  background: KNOWN_BY_COLOUR.includes(split) ? colourOf(split, value) : 'var(--accent)',
                 }}
               />
               {before != null && (

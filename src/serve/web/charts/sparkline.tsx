@@ -20,7 +20,7 @@ export function Sparkline({ cells }: { cells: readonly Cell[] }) {
     .join('')
   return (
     <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-      <path d={path} />
+      <path d={path} vector-effect="non-scaling-stroke" />
     </svg>
   )
 }

@@ -182,17 +182,11 @@ const STEADY = 0.05
 /** Says what else moved beside the difference: the volume, and the channel whose part of it changed most. */
 function besides(before: MetricAnswered, after: MetricAnswered): string {
   const [first, second] = [totalOf(before).value ?? 0, totalOf(after).value ?? 0]
-  const partsOf = ({ series }: MetricAnswered, whole: number) =>
-    new Map(
-      series.flatMap(({ split, cells }) =>
-        split ? [[valueKey(split), { split, part: (cells[0]?.value ?? 0) / (whole || 1) }] as const] : [],
-      ),
-    )
-  const [partsBefore, partsAfter] = [partsOf(before, first), partsOf(after, second)]
-  const shifts = [...new Map([...partsBefore, ...partsAfter])].map(([key, { split }]) => ({
-    split,
-    by: (partsAfter.get(key)?.part ?? 0) - (partsBefore.get(key)?.part ?? 0),
-  }))
+  const partOf = ({ series }: MetricAnswered, key: string, whole: number): number =>
+    (series.find(({ split }) => split && valueKey(split) === key)?.cells[0]?.value ?? 0) / (whole || 1)
+  const shifts = [...before.series, ...after.series].flatMap(({ split }) =>
+    split ? [{ split, by: partOf(after, valueKey(split), second) - partOf(before, valueKey(split), first) }] : [],
+  )
   const largest = shifts.sort((a, b) => Math.abs(b.by) - Math.abs(a.by))[0]
   const volume = `Conversations went from ${first.toLocaleString()} to ${second.toLocaleString()}`
   const mix =

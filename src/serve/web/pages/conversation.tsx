@@ -48,7 +48,7 @@ function Whole({ told }: { told: Told }) {
           {row.agent_title ?? row.agent_id}, {wordOf('channel', row.channel)}
           {started && `, ${timeText(started)}`}
         </h2>
-        <p class="note anywhere">
+        <p class="note">
           {id} <CopyButton text={() => id}>Copy id</CopyButton>
         </p>
         {doubtsOf(row).map(doubt => (
@@ -56,7 +56,7 @@ function Whole({ told }: { told: Told }) {
             {doubt}
           </p>
         ))}
-        <dl class="columns anywhere">
+        <dl class="columns">
           <div>
             <dt class="note">Outcome</dt>
             <dd>

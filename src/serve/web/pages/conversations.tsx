@@ -78,17 +78,13 @@ function Found({ conversations, next, isFirst }: Listed & { isFirst: boolean }) 
   return (
     <>
       <DataTable caption="Conversations, newest first" columns={COLUMNS} rows={conversations} sort={null} />
-      <nav class="row" aria-label="Pages of the list">
+      <nav class="row between" aria-label="Pages of the list">
         <span class="note">
           {countText(conversations.length)} {!isFirst ? 'older ' : next ? 'newest ' : ''}
           {conversations.length === 1 ? 'conversation' : 'conversations'}
         </span>
         {!isFirst && <a href={here({ after: null })}>Newest</a>}
-        {next && (
-          <a class="next" href={here({ after: next })}>
-            Next page
-          </a>
-        )}
+        {next && <a href={here({ after: next })}>Next page</a>}
       </nav>
     </>
   )

@@ -260,7 +260,7 @@ const Facts = ({ pipeline, factsOf, ...tile }: FactsProps) => (
     {pipeline.workspaces.map(status => (
       <section key={status.workspaceId}>
         {several(pipeline) && <h3>{status.workspaceId}</h3>}
-        <dl class="named anywhere">
+        <dl class="named">
           {factsOf(status).map(
             fact =>
               fact && (

@@ -63,7 +63,7 @@ export function Picker({ name, title, plural, choices }: PickerProps) {
                         choose(chosen.includes(key) ? chosen.filter(one => one !== key) : [...chosen, key])
                       }
                     />
-                    <span class="anywhere">{label}</span>
+                    <span>{label}</span>
                     {n !== undefined && <small>{countText(n)}</small>}
                   </label>
                 </li>
