@@ -237,6 +237,11 @@ describe('a reader', () => {
         'JSON.stringify([location.href, { ...localStorage }, { ...sessionStorage }, document.cookie])',
       ),
     ).not.toContain(token)
+    await tab.locator('nav a', { hasText: 'People' }).click()
+    await tab.locator('h1', { hasText: 'People' }).waitFor()
+    await settled(tab)
+    expect(await tab.locator('.tile').count()).toBeGreaterThan(0)
+    expect(await tab.locator('.failed').allTextContents()).toEqual([])
     await tab.click('.sign-out')
     await tab.waitForSelector('input[type=password]')
   })

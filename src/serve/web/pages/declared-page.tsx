@@ -48,6 +48,7 @@ export function DeclaredPage({ page, metrics }: { page: Page; metrics: Metrics }
 
 function AnyTile({ tile, id, metrics }: { tile: TileSpec; id: string; metrics: Metrics }) {
   const maySql = useMay('sql')
+  const mayContent = useMay('content')
   if (tile.kind === 'show') {
     const Shown = SHOWN[tile.show]
     return Shown ? <Shown spec={tile} id={id} metrics={metrics} /> : null
@@ -63,6 +64,10 @@ function AnyTile({ tile, id, metrics }: { tile: TileSpec; id: string; metrics: M
     }
     return <Failed problem={problem} again={() => location.reload()} />
   }
+  // Splits by people are not for every token, as tiles in SQL are not.
+  const split = tile.kind === 'table' ? tile.table : tile.split
+  const isKnown = asked.every(({ dimensions }) => !split || dimensions.some(({ name }) => name === split))
+  if (!isKnown && !mayContent) return null
   return tile.kind === 'table' ? (
     <TableTile spec={tile} id={id} metrics={asked} />
   ) : (
