@@ -224,6 +224,7 @@ export function timeOption(chart: TimeChart): Option {
       {
         type: 'value',
         ...(kind === 'share' && { max: 1, interval: 0.25 }),
+        ...(kind === 'line' && unit === 'share' && { max: ({ max }: { max: number }) => (max > 0.75 ? 1 : null) }),
         ...(unit === 'count' && { minInterval: 1 }),
         splitNumber: 4,
         ...(unit === 'seconds' && roundAxis(chart)),
