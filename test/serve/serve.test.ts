@@ -338,7 +338,10 @@ describe('clients that do not read', () => {
         const request = { method: 'POST', body: { sql: 'SELECT 1 AS n', timeoutMs } }
         return (await send(running, '/v1/query', { ...request, headers: { ...bearer(token), Accept } })).status
       }
-      expect(await Promise.all([ask(greedy, 1_000), ask(other, 10_000)])).toEqual([503, 200])
+      const [ofGreedy, ofOther] = await Promise.all([ask(greedy, 1_000), ask(other, 60_000)])
+      // It waits for a slot of its token, or on a busy machine for its turn in the reader, until its time is over.
+      expect([503, 504]).toContain(ofGreedy)
+      expect(ofOther).toBe(200)
       for (const client of clients) client.destroy()
     }
   })
