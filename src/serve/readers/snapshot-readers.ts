@@ -5,9 +5,9 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { hasCode } from '../../core/disk.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { MINUTE, SECOND } from '../../core/time.ts'
+import { hasEnded } from '../../files/ended-process.ts'
 import { openQueryQueue } from '../../warehouse/query/concurrency.ts'
 import type { ErrorBody } from '../../warehouse/query/formats/cells.ts'
 import { errorAnswer, errorFrom, formatOf, QUERY_PATH } from '../../warehouse/query/http/protocol.ts'
@@ -68,14 +68,6 @@ async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const pid = Number.parseInt(name, 10)
     if (pid === process.pid || hasEnded(pid)) await rm(join(folder, name), { recursive: true, force: true })
-  }
-}
-
-function hasEnded(pid: number): boolean {
-  try {
-    return !process.kill(pid, 0)
-  } catch (error) {
-    return hasCode(error, 'ESRCH')
   }
 }
 

@@ -4,12 +4,12 @@
 import { hostname } from 'node:os'
 import type { HeldLease } from '../../../workflows/lost-lease.ts'
 import type { LeaseOutcome } from '../../../workflows/steps.ts'
-import { hasCode } from '../../core/disk.ts'
 import type { Grant } from '../../core/governor/governor.ts'
 import type { LeaseEntry, LeaseGranted, RequestMade } from '../../core/governor/lease-entries.ts'
 import { type Answer, unobservedAnswer } from '../../core/governor/lease-entries.ts'
 import { countsSince } from '../../core/planning/window-progress.ts'
 import type { WindowProgress } from '../../core/planning/windows.ts'
+import { hasEnded } from '../../files/ended-process.ts'
 import { type Fetching, pastLanded } from './fetch.ts'
 
 /** Id prefix of leases granted by a workflow: their workers may outlive the workflow. */
@@ -63,13 +63,7 @@ export const holderOf = (id: string): string => `${hostname()}/${process.pid}/${
 function isDead({ holder }: LeaseGranted, own: string | undefined): boolean {
   if (holder === undefined || holder === own) return false
   const [host, pid] = holder.split('/')
-  if (host !== hostname()) return false
-  try {
-    process.kill(Number(pid), 0)
-    return false
-  } catch (error) {
-    return hasCode(error, 'ESRCH')
-  }
+  return host === hostname() && hasEnded(Number(pid))
 }
 
 /**
