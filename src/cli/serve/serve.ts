@@ -11,6 +11,7 @@ import { SECOND } from '../../core/time.ts'
 import { restrictUmask } from '../../files/durable.ts'
 import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { isLoopback } from '../../serve/access/request-rules.ts'
+import { HIDDEN_KEYS } from '../../serve/http/health-route.ts'
 import { keepOwnSnapshot } from '../../serve/own-snapshot.ts'
 import { startServe } from '../../serve/serve.ts'
 import { configArgs, configOrHome } from '../flags/configuration.ts'
@@ -65,10 +66,9 @@ function startOther({ config }: ServeFlags, args: readonly string[], signal: Abo
   return child
 }
 
-/** Keys of `status --json` whose values may quote a record, SQL or a place on this machine. Codes of errors stay. */
-const HIDDEN = new Set(['examples', 'error', 'what', 'hint', 'unfit', 'definition', 'columns', 'home', 'place'])
+const HIDDEN: ReadonlySet<string> = new Set(HIDDEN_KEYS)
 
-/** Returns what `status --json` prints, without these keys; null if it fails. */
+/** Returns what `status --json` prints, without the keys that `/v1/health` leaves out; null if it fails. */
 async function pipelineState(flags: ServeFlags, signal: AbortSignal): Promise<Record<string, unknown> | null> {
   const child = startOther(flags, ['status', '--json'], signal)
   child.stderr!.resume()

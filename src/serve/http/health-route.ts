@@ -24,6 +24,22 @@ const route = createRoute({
   responses: { 200: { description: 'The state', content: { 'application/json': { schema: health } } }, ...PROBLEMS },
 })
 
+/**
+ * Keys of `status --json` that the route leaves out, since their values may quote a record, SQL or a place of the server's machine.
+ * Codes of errors stay.
+ */
+export const HIDDEN_KEYS = [
+  'examples',
+  'error',
+  'what',
+  'hint',
+  'unfit',
+  'definition',
+  'columns',
+  'home',
+  'place',
+] as const
+
 /** `pipeline` costs a process of its own, so that its result is used for this time. */
 const KEPT_MS = 30 * SECOND
 

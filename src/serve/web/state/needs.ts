@@ -9,10 +9,10 @@ import type { WorkspaceStatus } from '../../../reports/status.ts'
 import type { StoredResult } from '../../../warehouse/checks/results.ts'
 import type { StoredModel } from '../../../warehouse/models/stored-models.ts'
 import type { HeldStatement } from '../../../warehouse/statements/held.ts'
+import type { HIDDEN_KEYS } from '../../http/health-route.ts'
 import { ageText, agoText, timeText } from '../format/dates.ts'
 
-/** Keys that `/v1/health` leaves out, since their values may quote a record, SQL or a place of the server's machine. */
-type Hidden = 'examples' | 'error' | 'what' | 'hint' | 'unfit' | 'definition' | 'columns' | 'home' | 'place' | 'hash'
+type Hidden = (typeof HIDDEN_KEYS)[number]
 
 type Shown<T> = T extends readonly (infer One)[]
   ? Shown<One>[]
