@@ -12,6 +12,8 @@ const personalData = z.string().nullable().openapi({ description: PERSONAL })
 const column = z.object({ name: z.string(), type: z.string(), about, personalData })
 export const describedTable = z.object({ name: z.string(), about, columns: z.array(column) }).openapi('Table')
 
+export type DescribedTable = z.infer<typeof describedTable>
+
 interface ColumnRow extends Omit<z.infer<typeof column>, 'personalData'> {
   table: string
   tableAbout: string | null
@@ -29,9 +31,9 @@ export async function tablesSeen(
   readers: Pick<SnapshotReaders, 'rows'>,
   classes: ColumnClasses,
   scopes: ReadonlySet<Scope>,
-): Promise<{ tables: z.infer<typeof describedTable>[] } & SnapshotState> {
+): Promise<{ tables: DescribedTable[] } & SnapshotState> {
   const { rows, ...state } = await readers.rows<ColumnRow>(COLUMNS)
-  const tables = new Map<string, z.infer<typeof describedTable>>()
+  const tables = new Map<string, DescribedTable>()
   for (const { table: name, tableAbout, ...shown } of rows) {
     const pii = classes.get(name)?.get(shown.name) ?? 'content'
     if (!isPlain(pii) && !scopes.has('content')) continue
@@ -47,3 +49,7 @@ export async function hasMart(query: DeclaredQuery, name: string): Promise<boole
   const { rows } = await query(`FROM duckdb_tables() WHERE schema_name = 'marts' AND table_name = '${name}'`)
   return rows.length > 0
 }
+
+/** Returns the rows of SQL that reads the mart; none if the snapshot does not have it. */
+export const martRows = async <R>(query: DeclaredQuery, mart: string, sql: string): Promise<R[]> =>
+  (await hasMart(query, mart)) ? (await query<R>(sql)).rows : []

@@ -2,14 +2,9 @@
 import { z } from '@hono/zod-openapi'
 import { rowsSql } from '../../metrics/statement.ts'
 import type { SnapshotReaders } from '../readers/snapshot-readers.ts'
-import { hasMart } from '../tables.ts'
+import { martRows } from '../tables.ts'
 import type { Routes } from './app.ts'
-import { snapshotRoute } from './snapshot-route.ts'
-
-const ids = z
-  .union([z.string().max(1_000), z.array(z.string().max(1_000)).max(1_000)])
-  .optional()
-  .transform(given => (given === undefined ? null : [given].flat()))
+import { choice, snapshotRoute } from './snapshot-route.ts'
 
 const change = z
   .object({
@@ -22,6 +17,8 @@ const change = z
   })
   .openapi('AgentChange')
 
+export type AgentChange = z.infer<typeof change>
+
 const ROUTE = {
   path: '/v1/agent-changes',
   summary: 'List the days on which agents were changed, with the changed fields',
@@ -30,8 +27,8 @@ const ROUTE = {
   given: z.strictObject({
     from: z.iso.date().openapi({ description: 'First local day' }),
     to: z.iso.date().openapi({ description: 'Last local day' }),
-    workspace: ids,
-    agent: ids.openapi({ description: 'Id, or WORKSPACE/AGENT; may be repeated' }),
+    workspace: choice,
+    agent: choice,
   }),
   answer: { changes: z.array(change) },
 } as const
@@ -44,7 +41,6 @@ export const agentChangesRoute = (readers: SnapshotReaders): Routes =>
           min(changed_at) AS at, list_sort(list(DISTINCT field)) AS fields
         FROM marts.fct_agent_changes WHERE ${rowsSql('true', { period: { from, to }, before: null, filters })}
         GROUP BY workspace_id, agent_id, day ORDER BY day, workspace_id, agent_id`
-      const changes = (await hasMart(query, 'fct_agent_changes')) ? (await query(sql)).rows : []
-      return { changes, ...state }
+      return { changes: await martRows(query, 'fct_agent_changes', sql), ...state }
     }),
   )

@@ -8,7 +8,7 @@ import type { DeclaredMetrics } from '../declared-metrics.ts'
 import type { DeclaredQuery, SnapshotReaders } from '../readers/snapshot-readers.ts'
 import { expectScope, type Routes } from './app.ts'
 import { invalidRequest } from './problem.ts'
-import { record, snapshotRoute } from './snapshot-route.ts'
+import { choice, record, snapshotRoute } from './snapshot-route.ts'
 
 /** Newest first, or those that wait longest; rows without a time come last. */
 const STARTED_US = 'CASE WHEN isfinite(c.started_at) THEN epoch_us(c.started_at) ELSE 0 END'
@@ -97,17 +97,6 @@ const names = Object.keys(FILTERS) as Filter[]
 const choices = Object.keys(CHOICES) as Choice[]
 
 const text = z.string().min(1).max(1_000).optional()
-/** An empty value is that of no conversation. */
-const one = z.string().max(1_000)
-const several = z
-  .union([one, z.array(one).max(1_000)])
-  .transform(given => [given].flat())
-  .optional()
-  .openapi({
-    type: 'array',
-    items: { type: 'string' },
-    description: 'May be repeated. An agent may be WORKSPACE/AGENT',
-  })
 
 const behind = z
   .string()
@@ -129,7 +118,7 @@ const behind = z
 const truth = z.enum(['true', 'false']).optional()
 const filters = z.strictObject({
   ...(Object.fromEntries(names.map(name => [name, text])) as Record<Filter, typeof text>),
-  ...(Object.fromEntries(choices.map(name => [name, several])) as Record<Choice, typeof several>),
+  ...(Object.fromEntries(choices.map(name => [name, choice])) as Record<Choice, typeof choice>),
   ...{ isResolved: truth, wasReopened: truth, hasTranscript: truth, isCounted: truth },
   behind,
   from: z.iso.date().optional().openapi({ description: 'First local day' }),

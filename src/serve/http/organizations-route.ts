@@ -1,7 +1,7 @@
 // `GET /v1/organizations`: which agents belong to which organization now, so that figures can be filtered by it.
 import { z } from '@hono/zod-openapi'
 import type { SnapshotReaders } from '../readers/snapshot-readers.ts'
-import { hasMart } from '../tables.ts'
+import { martRows } from '../tables.ts'
 import type { Routes } from './app.ts'
 import { snapshotRoute } from './snapshot-route.ts'
 
@@ -13,6 +13,8 @@ const organization = z
     agents: z.array(z.string()).openapi({ description: 'WORKSPACE/AGENT, as filters of metrics take them' }),
   })
   .openapi('Organization')
+
+export type Organization = z.infer<typeof organization>
 
 const ROUTE = {
   path: '/v1/organizations',
@@ -29,8 +31,8 @@ const SQL = `SELECT workspace_id AS workspace, organization_id AS organization, 
 
 export const organizationsRoute = (readers: SnapshotReaders): Routes =>
   snapshotRoute(readers, ROUTE, () =>
-    readers.reading(async (query, state) => {
-      const organizations = (await hasMart(query, 'bridge_agent_organizations')) ? (await query(SQL)).rows : []
-      return { organizations, ...state }
-    }),
+    readers.reading(async (query, state) => ({
+      organizations: await martRows(query, 'bridge_agent_organizations', SQL),
+      ...state,
+    })),
   )

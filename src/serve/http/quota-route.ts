@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { PERIOD_DAYS } from '../../core/planning/estimate.ts'
 import type { SnapshotReaders } from '../readers/snapshot-readers.ts'
-import { hasMart } from '../tables.ts'
+import { hasMart, martRows } from '../tables.ts'
 import type { Routes } from './app.ts'
 import { snapshotRoute } from './snapshot-route.ts'
 
@@ -68,9 +68,7 @@ const quotaSql = (history: string): string => `
 export const quotaRoute = (readers: SnapshotReaders): Routes =>
   snapshotRoute(readers, ROUTE, () =>
     readers.reading(async (query, state) => {
-      const has = (mart: string) => hasMart(query, mart)
-      if (!(await has('quota_daily'))) return { workspaces: [], ...state }
-      const sql = quotaSql((await has('sessions_daily')) ? HISTORY : NO_HISTORY)
-      return { workspaces: (await query(sql)).rows, ...state }
+      const history = (await hasMart(query, 'sessions_daily')) ? HISTORY : NO_HISTORY
+      return { workspaces: await martRows(query, 'quota_daily', quotaSql(history)), ...state }
     }),
   )

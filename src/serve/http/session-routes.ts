@@ -6,7 +6,7 @@ import type { Access } from '../access/authenticate.ts'
 import { LONGEST_SESSION_MS, SESSION_COOKIE, type Sessions } from '../access/sessions.ts'
 import { SCOPES } from '../access/tokens.ts'
 import type { SnapshotReaders } from '../readers/snapshot-readers.ts'
-import { hasMart } from '../tables.ts'
+import { martRows } from '../tables.ts'
 import type { Routes } from './app.ts'
 import { PROBLEMS } from './problem.ts'
 
@@ -31,10 +31,14 @@ const session = z
   })
   .openapi('Session')
 
+export type Session = z.infer<typeof session>
+
 const show = createRoute({
   ...{ method: 'get', path: '/v1/session', summary: 'Show the name and the scopes of the token' },
   responses: { 200: { description: 'The session', content: { 'application/json': { schema: session } } }, ...PROBLEMS },
 })
+
+const ZONES = 'SELECT DISTINCT time_zone AS zone FROM marts.dim_agents ORDER BY zone'
 
 /** Any token may ask. */
 export const sessionRoute =
@@ -42,11 +46,7 @@ export const sessionRoute =
   app => {
     app.openapi(show, async c => {
       const { token, scopes } = c.get('principal')
-      const zones = await readers.reading(async query => {
-        if (!(await hasMart(query, 'dim_agents'))) return []
-        return (await query<{ zone: string }>('SELECT DISTINCT time_zone AS zone FROM marts.dim_agents ORDER BY zone'))
-          .rows
-      })
+      const zones = await readers.reading(query => martRows<{ zone: string }>(query, 'dim_agents', ZONES))
       return c.json({ token, scopes: [...scopes], timeZones: zones.map(({ zone }) => zone) }, 200)
     })
   }

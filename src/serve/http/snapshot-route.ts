@@ -37,6 +37,17 @@ export const isHeld = (c: Context<ServeEnv>, held: string): boolean =>
 /** A row, or an object whose fields other places describe. */
 export const record = z.record(z.string(), z.unknown())
 
+/** A parameter of a GET that may be repeated, as a list. */
+export const choice = z
+  .union([z.string().max(1_000), z.array(z.string().max(1_000)).max(1_000)])
+  .transform(given => [given].flat())
+  .optional()
+  .openapi({
+    type: 'array',
+    items: { type: 'string' },
+    description: 'May be repeated. An agent may be WORKSPACE/AGENT',
+  })
+
 const requestOf = (place: 'query' | 'param' | 'json', given: z.ZodObject) => {
   if (place === 'query') return { query: given }
   if (place === 'param') return { params: given }
