@@ -114,7 +114,7 @@ export function momentIn(text: string): number | null {
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}.*))?$/
 
 /** False for the 30th of February, which `Date.parse` reads as the 2nd of March. */
-function isDay(day: string): boolean {
+export function isDay(day: string): boolean {
   const ms = Date.parse(day)
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
 }

@@ -61,7 +61,8 @@ export function relativePeriod(name: string, today: string): Period {
   return { from: moved(end, unit, -Number(count)), to: addDays(end, -1) }
 }
 
-const isOfMonths = ({ from, to }: Period): boolean => from.endsWith('-01') && addDays(to, 1).endsWith('-01')
+/** True if the period consists of whole months. */
+export const isOfMonths = ({ from, to }: Period): boolean => from.endsWith('-01') && addDays(to, 1).endsWith('-01')
 
 /** True if sums over both can be compared: they have as many days, or both consist of whole months. */
 export const areAlike = (a: Period, b: Period): boolean => daysIn(a) === daysIn(b) || (isOfMonths(a) && isOfMonths(b))

@@ -2,7 +2,7 @@
 import type { Cell, MetricAnswer, SplitValue } from '../../../metrics/answer-format.ts'
 import type { MetricUnit } from '../../../metrics/declaration.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
-import type { Grain, Period } from '../../../metrics/periods.ts'
+import { daysIn, type Grain, isOfMonths, type Period } from '../../../metrics/periods.ts'
 import type { ListedMetric, MetricAnswered } from '../api/metrics.ts'
 import { bucketText, dayRange } from '../format/dates.ts'
 import type { Column, Table } from '../parts/table.tsx'
@@ -47,11 +47,8 @@ export interface Drawn {
 const isOfDays = (grain: Grain): boolean => grain === 'day' || grain === 'week' || grain === 'month'
 
 /** Tells whether a week or month has days outside the period. */
-function isCut({ from, to }: Period, grain: Grain): boolean {
-  const next = new Date(Date.parse(to) + 86_400_000)
-  if (grain === 'month') return !from.endsWith('-01') || next.getUTCDate() !== 1
-  return grain === 'week' && next.getTime() - Date.parse(from) < 7 * 86_400_000
-}
+const isCut = (days: Period, grain: Grain): boolean =>
+  grain === 'month' ? !isOfMonths(days) : grain === 'week' && daysIn(days) < 7
 
 export interface DrawnInput {
   answers: readonly MetricAnswered[]

@@ -1,7 +1,7 @@
 // Before and after a change of an agent: the same number of days on both sides, with an interval, and what else moved.
 // It is no experiment, so nothing here says that the change is the reason.
 import type { Cell } from '../../../metrics/answer-format.ts'
-import type { Period } from '../../../metrics/periods.ts'
+import { addDays, type Period } from '../../../metrics/periods.ts'
 import { asOf } from '../api/client.ts'
 import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
 import { type AgentChange, type ShowTile, useAgentChanges } from '../api/pages.ts'
@@ -20,10 +20,6 @@ import { period } from '../state/period.ts'
 
 const COMPARED = ['agent_resolution_rate', 'automation_rate', 'resolution_rate', 'takeover_rate', 'reopening_rate']
 const SPANS = [7, 14, 28]
-const DAY_MS = 86_400_000
-
-const moved = (day: string, days: number): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 
 const idOf = ({ workspace, agent, day }: AgentChange): string => `${workspace}/${agent}/${day}`
 
@@ -49,7 +45,7 @@ export function BeforeAfter({ spec, id, metrics }: Props) {
   const span = SPANS.find(days => String(days) === query.value.get('days')) ?? 14
   const today = asOf.value?.slice(0, 10) ?? ''
   // The newest one whose days afterwards are over.
-  const newest = shown.find(({ day }) => moved(day, span) < today) ?? shown[0]
+  const newest = shown.find(({ day }) => addDays(day, span) < today) ?? shown[0]
   const change = shown.find(one => idOf(one) === query.value.get('change')) ?? newest
   return (
     <Tile id={id} title={spec.title} below={spec.below} width={spec.width} metrics={metric ? [metric] : []}>
@@ -100,8 +96,8 @@ function Comparison({ change, metric, span }: { change: AgentChange; metric: Lis
   }
   // The day of the change belongs to neither side.
   const sides = {
-    before: { from: moved(change.day, -span), to: moved(change.day, -1) },
-    after: { from: moved(change.day, 1), to: moved(change.day, span) },
+    before: { from: addDays(change.day, -span), to: addDays(change.day, -1) },
+    after: { from: addDays(change.day, 1), to: addDays(change.day, span) },
   }
   const before = useMetrics({ ...asked, period: sides.before })
   const after = useMetrics({ ...asked, period: sides.after })

@@ -1,6 +1,7 @@
 // How the sessions of the billing period burn down, and whether they last until its end.
 import { useMemo } from 'preact/hooks'
 import { PERIOD_DAYS } from '../../../core/planning/estimate.ts'
+import { addDays } from '../../../metrics/periods.ts'
 import type { ShowTile } from '../api/pages.ts'
 import { useQuota, type WorkspaceQuota } from '../api/quota.ts'
 import { certain, type Drawn, tableOf } from '../charts/columns.ts'
@@ -11,7 +12,7 @@ import { Answered, Empty } from '../parts/states.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { palette } from '../state/colours.ts'
 import { filters } from '../state/filters.ts'
-import { daysBetween, laterDay, projectionOf } from '../state/quota-projection.ts'
+import { daysBetween, projectionOf } from '../state/quota-projection.ts'
 
 type Spec = Pick<ShowTile, 'title' | 'below' | 'width'>
 
@@ -105,7 +106,7 @@ function drawnOf(quota: WorkspaceQuota): Drawn {
   const [first, last] = [days[0]!, days.at(-1)!]
   const used = new Map(days.map(({ day, usedSessions }) => [day, usedSessions]))
   const projection = projectionOf(quota)
-  const dates = Array.from({ length: daysBetween(first.day, ends) + 1 }, (_, at) => laterDay(first.day, at))
+  const dates = Array.from({ length: daysBetween(first.day, ends) + 1 }, (_, at) => addDays(first.day, at))
   const leftOn = (day: string): number | null => {
     const known = used.get(day)
     const ahead = daysBetween(last.day, day)

@@ -1,6 +1,7 @@
 // The period of a page: relative or fixed, and the grain that suits it.
 import { computed } from '@preact/signals'
-import type { Grain, Period } from '../../../metrics/periods.ts'
+import { isDay } from '../../../core/time.ts'
+import { daysIn, type Grain, isRelative, type Period, relativePeriod } from '../../../metrics/periods.ts'
 import { dayRange } from '../format/dates.ts'
 import { query } from './location.ts'
 
@@ -18,15 +19,11 @@ export const PERIODS: readonly { name: string; title: string }[] = [
 ]
 
 const FIXED = /^(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)$/
-const RELATIVE = /^(last-[1-9]\d{0,3}-(days|weeks|months)|today|this-week|this-month)$/
-
-const isDay = (day: string): boolean => dayOfMs(Date.parse(day)) === day
-const dayOfMs = (ms: number): string => (Number.isNaN(ms) ? '' : new Date(ms).toISOString().slice(0, 10))
 
 /** False for what no server would answer, such as the 31st of February. */
 function isPeriod(text: string): boolean {
   const [, from, to] = FIXED.exec(text) ?? []
-  return from && to ? isDay(from) && isDay(to) && from <= to : RELATIVE.test(text)
+  return from && to ? isDay(from) && isDay(to) && from <= to : isRelative(text)
 }
 
 /** As the API takes it: a name, or two days. */
@@ -53,17 +50,10 @@ export function periodTitle(name: string): string {
   return known?.title ?? name.replaceAll('-', ' ').replace(/^./, first => first.toUpperCase())
 }
 
-const DAYS: Readonly<Record<string, number>> = { days: 1, weeks: 7, months: 30, day: 1, week: 7, month: 30 }
-
-function lengthOf(asked: Asked): number {
-  if (typeof asked !== 'string') return Math.round((Date.parse(asked.to) - Date.parse(asked.from)) / 86_400_000) + 1
-  const [, count = '1', unit = 'day'] = /(?:last-(\d+)|this)-(\w+)/.exec(asked) ?? []
-  return Number(count) * (DAYS[unit] ?? 1)
-}
-
 /** Returns the grain with which a line has ten to sixty points. */
 export function grainFor(asked: Asked): Grain {
-  const days = lengthOf(asked)
+  // For the length, any day may be today.
+  const days = daysIn(typeof asked === 'string' ? relativePeriod(asked, '2024-01-01') : asked)
   if (days <= 2) return 'hour'
   if (days <= 45) return 'day'
   return days <= 230 ? 'week' : 'month'

@@ -1,4 +1,5 @@
 // How far the quota lasts at the present pace.
+import { addDays, daysIn } from '../../../metrics/periods.ts'
 import type { WorkspaceQuota } from '../../http/quota-route.ts'
 
 export interface Projection {
@@ -12,14 +13,9 @@ export interface Projection {
   usedUpOn: string | null
 }
 
-const DAY_MS = 86_400_000
 const PACE_DAYS = 7
 
-export const daysBetween = (from: string, to: string): number =>
-  Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS)
-
-export const laterDay = (day: string, days: number): string =>
-  new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
+export const daysBetween = (from: string, to: string): number => daysIn({ from, to }) - 1
 
 /** Returns the projection from the last seven days' reports, without history that was read in them; null before a second day with a report. */
 export function projectionOf({ days, ends, includedSessions }: WorkspaceQuota): Projection | null {
@@ -33,6 +29,6 @@ export function projectionOf({ days, ends, includedSessions }: WorkspaceQuota): 
   const perDay = Math.max(0, last.usedSessions - first.usedSessions - history) / daysBetween(first.day, last.day)
   const atEnd = Math.round(last.usedSessions + perDay * daysBetween(last.day, ends))
   const left = Math.max(0, includedSessions - last.usedSessions)
-  const usedUpOn = atEnd > includedSessions ? laterDay(last.day, Math.ceil(left / (perDay || 1))) : null
+  const usedUpOn = atEnd > includedSessions ? addDays(last.day, Math.ceil(left / (perDay || 1))) : null
   return { from: first.day, to: last.day, perDay, atEnd, usedUpOn }
 }
