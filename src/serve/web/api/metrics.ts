@@ -1,5 +1,5 @@
 // Questions for metrics. Those that a page asks at the same time travel in one request, and are answered from one state.
-import type { ConversationKey, Explanation, MetricAnswered } from '../../../metrics/answer-format.ts'
+import type { Cell, ConversationKey, Explanation, MetricAnswered } from '../../../metrics/answer-format.ts'
 import type { MetricsRequest } from '../../../metrics/request.ts'
 import type { ListedMetric } from '../../declared-metrics.ts'
 import { getJson, type Problem, postJson, RequestFailed } from './client.ts'
@@ -53,6 +53,15 @@ export function ask(question: MetricsQuestion): Promise<Answer> {
 /** The values of metrics. */
 export const useMetrics = (question: MetricsQuestion | null) =>
   useAnswer(question && JSON.stringify(question), async () => (await ask(question!)).metrics!)
+
+/** Returns the value of all, over the whole period of an answer without a grain. */
+export const totalOf = ({ series }: MetricAnswered): Cell => series.at(-1)!.cells[0]!
+
+/** The days of a period: the server knows those of a relative one. Null asks nothing. */
+export function usePeriodDays(period: MetricsQuestion['period'] | null, filters: MetricsQuestion['filters'] = {}) {
+  const answer = useMetrics(period === null ? null : { metrics: ['conversations'], period, filters })
+  return { ...answer, data: answer.data?.[0]?.period ?? null }
+}
 
 /** The first metric of each question. */
 export const useEach = (questions: readonly MetricsQuestion[]) =>

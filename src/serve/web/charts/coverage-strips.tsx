@@ -8,7 +8,6 @@ import type { Table } from '../parts/table.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { labelOf, valueKey } from '../state/colours.ts'
 
-const ASKED = { metrics: ['conversations'], period: 'last-90-days', grain: 'day', split: 'agent', top: 1_000 } as const
 const SHOWN = 20
 const HEIGHT = 16
 const LOW = 5
@@ -39,7 +38,9 @@ function stripsOf({ series, buckets }: MetricAnswered): Strip[] {
 
 export function CoverageStrips() {
   const [isAll, setAll] = useState(false)
-  const answer = useMetrics({ ...ASKED, metrics: ['conversations'] })
+  const answer = useMetrics({
+    ...{ metrics: ['conversations'], period: 'last-90-days', grain: 'day', split: 'agent', top: 1_000 },
+  })
   const title = 'Which days are exported?'
   return (
     <Tile

@@ -14,14 +14,15 @@ export interface MetricChartProps extends Drawn {
   kind: 'bars' | 'line' | 'share' | 'heat'
   isSplit: boolean
   grain: Grain
-  changes: readonly AgentChange[]
-  onOpen?: ((key: string, series: DrawnSeries | null) => void) | undefined
+  changes?: readonly AgentChange[]
+  /** Opens what is behind a column. */
+  onOpen?: ((key: string) => void) | undefined
 }
 
 const HEIGHT = 240
 
 /** Returns the changes in each column. */
-function marksOf({ columns, changes, grain }: MetricChartProps): AgentChange[][] {
+function marksOf({ columns, changes = [], grain }: MetricChartProps): AgentChange[][] {
   if (grain === 'weekday' || grain === 'local_hour') return columns.map(() => [])
   return columns.map(({ key }, at) => {
     const next = columns[at + 1]?.key ?? '9999'
@@ -49,7 +50,7 @@ export function MetricChart(props: MetricChartProps) {
         height={HEIGHT - (needsLegend ? 28 : 0)}
         option={option}
         tip={at => <ColumnTip {...props} at={at} marks={marks[at.column] ?? []} />}
-        onOpen={onOpen && (({ column }) => onOpen(columns[column]!.key, null))}
+        onOpen={onOpen && (({ column }) => onOpen(columns[column]!.key))}
       />
     </>
   )
@@ -147,9 +148,7 @@ function Week({ series, title, onOpen }: MetricChartProps) {
           </table>
         </>
       )}
-      onOpen={
-        onOpen && (({ column, row }) => onOpen(`${WEEKDAYS[row]} ${String(HOURS[column]).padStart(2, '0')}`, null))
-      }
+      onOpen={onOpen && (({ column, row }) => onOpen(`${WEEKDAYS[row]} ${String(HOURS[column]).padStart(2, '0')}`))}
     />
   )
 }

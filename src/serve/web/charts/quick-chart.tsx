@@ -63,7 +63,5 @@ function drawnOfRows({ rows, chart, x, y, by }: QuickChartProps): Drawn {
 export function QuickChart(props: QuickChartProps) {
   const { title, rows, chart, x, y, by } = props
   const drawn = useMemo(() => drawnOfRows(props), [rows, chart, x, y.join(), by, palette.value])
-  return <MetricChart {...drawn} title={title} kind={chart} isSplit={by !== undefined} grain="none" changes={NONE} />
+  return <MetricChart {...drawn} title={title} kind={chart} isSplit={by !== undefined} grain="none" />
 }
-
-const NONE: [] = []

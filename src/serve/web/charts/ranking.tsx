@@ -1,5 +1,5 @@
 // Values of a dimension as horizontal bars, with the period before as a thin mark.
-import type { Series } from '../../../metrics/answer-format.ts'
+import type { Series, SplitValue } from '../../../metrics/answer-format.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import type { ListedMetric } from '../api/metrics.ts'
 import { valueText } from '../format/values.ts'
@@ -15,7 +15,7 @@ interface RankingProps {
   series: readonly Series[]
   /** True if the lowest value comes first. */
   lowest: boolean | undefined
-  hrefOf: (key: string) => string | null
+  hrefOf: (value: SplitValue) => string | null
 }
 
 export function Ranking({ metric, split, series, lowest, hrefOf }: RankingProps) {
@@ -27,7 +27,7 @@ export function Ranking({ metric, split, series, lowest, hrefOf }: RankingProps)
     <ol class="ranking">
       {rows.map(({ value, total }) => {
         const before = total.comparedWith?.value
-        const href = value.isOther ? null : hrefOf(valueKey(value))
+        const href = value.isOther ? null : hrefOf(value)
         const name = labelOf(split, value)
         return (
           <li key={valueKey(value) + value.isOther}>

@@ -1,5 +1,5 @@
 // Values with their units, as a reader's language writes them.
-import type { MetricUnit } from '../../../metrics/declaration.ts'
+import type { Metric, MetricUnit } from '../../../metrics/declaration.ts'
 
 const number = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat(undefined, options)
 
@@ -109,5 +109,9 @@ export function changeText(value: number, before: number, unit: MetricUnit): str
     signDisplay: 'exceptZero',
   }).format(change)
 }
+
+/** Returns how good a change is, of metrics that declare which direction is better. */
+export const toneOf = (change: number, better: Metric['better']): 'good' | 'bad' | '' =>
+  change === 0 || better === null ? '' : change > 0 === (better === 'higher') ? 'good' : 'bad'
 
 export const tooFewText = (n: number): string => `too few (n = ${WHOLE.format(n)})`

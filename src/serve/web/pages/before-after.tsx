@@ -3,7 +3,7 @@
 import type { Cell } from '../../../metrics/answer-format.ts'
 import { addDays, type Period } from '../../../metrics/periods.ts'
 import { asOf } from '../api/client.ts'
-import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
+import { type ListedMetric, type MetricAnswered, totalOf, useMetrics, usePeriodDays } from '../api/metrics.ts'
 import { type AgentChange, type ShowTile, useAgentChanges } from '../api/pages.ts'
 import { following } from '../api/resource.ts'
 import { cellText } from '../charts/cell-text.ts'
@@ -34,8 +34,8 @@ interface Props {
 
 /** The choice is in the address: the change, the metric and the number of days. */
 export function BeforeAfter({ spec, id, metrics }: Props) {
-  const whole = useMetrics({ metrics: ['conversations'], period: period.value, grain: 'none' })
-  const changes = following(whole, useAgentChanges(whole.data?.[0]?.period ?? null))
+  const whole = usePeriodDays(period.value)
+  const changes = following(whole, useAgentChanges(whole.data))
   const offered = COMPARED.flatMap(name => metrics.get(name) ?? [])
   const chosenAgents = filters.value.agent
   const shown = [...(changes.data ?? [])]
@@ -87,7 +87,6 @@ const VOLUME = 'conversations'
 function Comparison({ change, metric, span }: { change: AgentChange; metric: ListedMetric; span: number }) {
   const asked = {
     metrics: [metric.name, VOLUME],
-    grain: 'none' as const,
     split: 'channel' as const,
     filters: {
       agent: [`${change.workspace}/${change.agent}`],
@@ -119,8 +118,6 @@ interface SidesProps {
   after: readonly MetricAnswered[]
 }
 
-const totalOf = (answer: MetricAnswered | undefined): Cell => answer!.series.at(-1)!.cells[0]!
-
 /** Returns why the two sides cannot be compared; null if they can. */
 function doubtOf(before: Cell, after: Cell): string | null {
   if (!before.isCovered) return 'The days before the change were not exported completely.'
@@ -131,7 +128,7 @@ function doubtOf(before: Cell, after: Cell): string | null {
 }
 
 function Sides({ metric, sides, before: [first, volumeBefore], after: [second, volumeAfter] }: SidesProps) {
-  const [before, after] = [totalOf(first), totalOf(second)]
+  const [before, after] = [totalOf(first!), totalOf(second!)]
   const doubt = doubtOf(before, after)
   const side = (name: string, days: Period, cell: Cell) => {
     const interval = cell.value === null || cell.n === 0 ? null : wilson(cell.value, cell.n)

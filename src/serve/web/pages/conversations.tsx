@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import { conversationAddress, filterParams, type Listed, type Row, useConversations } from '../api/conversations.ts'
-import { type MetricsQuestion, useListedMetrics, useMetrics } from '../api/metrics.ts'
+import { type MetricsQuestion, useListedMetrics, useMetrics, usePeriodDays } from '../api/metrics.ts'
 import { following } from '../api/resource.ts'
 import { bucketText, dayRange, timeText } from '../format/dates.ts'
 import { countText, durationText, valueText } from '../format/values.ts'
@@ -34,9 +34,8 @@ function List() {
   const [behind, words, after] = [given('behind'), given('words'), given('after')]
   const withTests = given('tests') === 'yes'
   const { filters } = filtersFor([useListedMetrics().data?.get('conversations')])
-  // The server knows which days a relative period has.
-  const whole = useMetrics(behind ? null : { metrics: ['conversations'], period: period.value, grain: 'none', filters })
-  const days = whole.data?.[0]?.period
+  const whole = usePeriodDays(behind ? null : period.value, filters)
+  const days = whole.data
   const asked: [string, string][] = [['limit', String(MOST)]]
   if (behind) asked.push(['behind', behind])
   else if (days) asked.push(...filterParams(), ['from', days.from], ['to', days.to])

@@ -54,12 +54,10 @@ function BurnDown({ spec, id, quota }: { spec: Spec; id: string; quota: Workspac
       isDrawn
     >
       <Sentence quota={quota} />
-      <MetricChart {...drawn} title={spec.title} kind="line" isSplit={false} grain="day" changes={NONE} />
+      <MetricChart {...drawn} title={spec.title} kind="line" isSplit={false} grain="day" />
     </Tile>
   )
 }
-
-const NONE: [] = []
 
 const perDayText = (perDay: number): string => countText(Math.round(perDay))
 

@@ -1,12 +1,11 @@
 // What changed against the period before, in sentences made from explanations. Causes are not claimed: only whose figures moved.
 import type { Cell } from '../../../metrics/answer-format.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
-import { type Explanation, type ListedMetric, useEach, useExplanations } from '../api/metrics.ts'
+import { type Explanation, type ListedMetric, totalOf, useEach, useExplanations } from '../api/metrics.ts'
 import { isClear } from '../format/intervals.ts'
-import { valueText } from '../format/values.ts'
-import { labelOf, valueKey } from '../state/colours.ts'
-import { behind, filtersFor } from '../state/filters.ts'
-import { addressOf } from '../state/location.ts'
+import { toneOf, valueText } from '../format/values.ts'
+import { filterValue, labelOf, valueKey } from '../state/colours.ts'
+import { addressBehind, filtersFor } from '../state/filters.ts'
 import { period } from '../state/period.ts'
 import { Answered } from './states.tsx'
 
@@ -50,7 +49,7 @@ export function Changes({ metrics, by }: ChangesProps) {
   const questions = usable.map(metric => ({ metric, ...filtersFor([metric]) }))
   const moved = useEach(
     questions.map(({ metric: { name }, filters }) => ({
-      ...{ metrics: [name], period: period.value, filters, grain: 'none', compare: true },
+      ...{ metrics: [name], period: period.value, filters, compare: true },
     })),
   )
   const asked = questions.flatMap(({ metric, filters: own }) =>
@@ -64,7 +63,7 @@ export function Changes({ metrics, by }: ChangesProps) {
       <h2>What changed</h2>
       <Answered answer={moved} height={84}>
         {answers => {
-          const cells = answers.map(answer => answer.series.at(-1)!.cells[0]!)
+          const cells = answers.map(totalOf)
           const moves = cells.flatMap((cell, at): Move[] => {
             const before = cell.comparedWith
             if (cell.value === null || before?.value == null) return []
@@ -114,20 +113,20 @@ function clearest(explanations: readonly Explanation[], difference: number): Exp
 function Sentence({ move, explanations }: { move: Move; explanations: readonly Explanation[] }) {
   const { metric, before, after, n } = move
   const difference = after - before
-  const isBetter = metric.better === null ? null : difference > 0 === (metric.better === 'higher')
+  const tone = toneOf(difference, metric.better)
   const best = clearest(explanations, difference)
   const { filters } = filtersFor([metric])
-  const question = { metrics: [metric.name], period: period.value, filters, grain: 'none' as const }
+  const question = { metrics: [metric.name], period: period.value, filters }
   return (
     <>
-      <b class={isBetter === null ? undefined : isBetter ? 'good' : 'bad'}>
+      <b class={tone}>
         {difference > 0 ? '▲' : '▼'}
-        <span class="hidden">{isBetter === null ? '' : isBetter ? 'Better: ' : 'Worse: '}</span>
+        <span class="hidden">{{ good: 'Better: ', bad: 'Worse: ', '': '' }[tone]}</span>
       </b>{' '}
       {metric.title} {difference > 0 ? 'rose' : 'fell'} from {valueText(before, metric.unit, move.nBefore)} to{' '}
       {valueText(after, metric.unit, n)}.{' '}
       {best && <Contributions best={best} metric={metric} difference={difference} filters={filters} />}{' '}
-      {metric.hasConversations && <a href={addressOf('conversations', behind(question))}>Show conversations</a>}
+      {metric.hasConversations && <a href={addressBehind(question)}>Show conversations</a>}
     </>
   )
 }
@@ -149,24 +148,18 @@ function Contributions({ best, metric, difference, filters }: ContributionsProps
   return (
     <>
       {pushing.map(({ key, rate, mix, after }, at) => {
-        const value = key
-        const name = labelOf(split, value)
+        const name = labelOf(split, key)
         const total = rate + mix
         const question = {
           metrics: [metric.name],
           period: period.value,
-          grain: 'none' as const,
-          filters: { ...filters, [split]: [key.workspaceId === null ? key.value : valueKey(value)] },
+          filters: { ...filters, [split]: [filterValue(key)] },
         }
         const isShift = Math.abs(mix) > Math.abs(rate)
         return (
-          <span key={valueKey(value)}>
+          <span key={valueKey(key)}>
             {at > 0 && ', '}
-            {metric.hasConversations && after.denominator > 0 ? (
-              <a href={addressOf('conversations', behind(question))}>{name}</a>
-            ) : (
-              name
-            )}{' '}
+            {metric.hasConversations && after.denominator > 0 ? <a href={addressBehind(question)}>{name}</a> : name}{' '}
             {at === 0 ? `accounts for ${partText(total, metric, difference)}` : `for ${partText(total, metric)}`}
             {metric.unit === 'share' &&
               isShift &&

@@ -1,7 +1,7 @@
 // What limits trust stands here once, in words: as-of, time zone, what is not exported.
 import { useEffect, useState } from 'preact/hooks'
 import { asOf, isOffline } from '../api/client.ts'
-import { useListedMetrics, useMetrics } from '../api/metrics.ts'
+import { totalOf, useListedMetrics, useMetrics } from '../api/metrics.ts'
 import { useSession } from '../api/pages.ts'
 import { ageText, dayRange, timeText } from '../format/dates.ts'
 import { filtersFor } from '../state/filters.ts'
@@ -28,11 +28,8 @@ export function ContextLine({ withPeriod }: { withPeriod: boolean }) {
   const zones = useSession().data?.timeZones ?? []
   const metric = useListedMetrics().data?.get('conversations')
   const { filters } = filtersFor([metric])
-  const whole = useMetrics(
-    withPeriod && metric ? { metrics: ['conversations'], period: period.value, grain: 'none', filters } : null,
-  )
-  const answer = whole.data?.[0]
-  const cell = answer?.series.at(-1)?.cells[0]
+  const asked = { metrics: ['conversations'], period: period.value, filters }
+  const answer = useMetrics(withPeriod && metric ? asked : null).data?.[0]
   return (
     <div class="context note">
       <p>
@@ -48,7 +45,7 @@ export function ContextLine({ withPeriod }: { withPeriod: boolean }) {
         )}
         {withPeriod && query.value.get('tests') !== 'yes' && <span>test conversations left out</span>}
       </p>
-      {cell && !cell.isCovered && (
+      {answer && !totalOf(answer).isCovered && (
         <p class="doubt" role="status">
           Not everything of this period was exported: counts are too low, and nothing is compared. Pipeline shows what
           is missing.

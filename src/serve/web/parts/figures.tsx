@@ -1,12 +1,11 @@
 // The large figures at the top of a page: value, n, change against the period before where that is covered, and a small trend.
 import type { Cell } from '../../../metrics/answer-format.ts'
-import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
+import { type ListedMetric, type MetricAnswered, totalOf, useMetrics } from '../api/metrics.ts'
 import { cellText } from '../charts/cell-text.ts'
 import { Sparkline } from '../charts/sparkline.tsx'
 import { dayRange } from '../format/dates.ts'
-import { changeText, countText, tooFewText, valueText } from '../format/values.ts'
-import { behind, filtersFor } from '../state/filters.ts'
-import { addressOf } from '../state/location.ts'
+import { changeText, countText, toneOf, tooFewText, valueText } from '../format/values.ts'
+import { addressBehind, filtersFor } from '../state/filters.ts'
 import { grainFor, period } from '../state/period.ts'
 import { Answered } from './states.tsx'
 
@@ -23,15 +22,15 @@ export function Figures({ metrics }: { metrics: readonly ListedMetric[] }) {
 function Figure({ metric }: { metric: ListedMetric }) {
   const { filters, ignored } = filtersFor([metric])
   const asked = { metrics: [metric.name], period: period.value, filters }
-  const whole = useMetrics({ ...asked, grain: 'none', compare: true })
+  const whole = useMetrics({ ...asked, compare: true })
   const trend = useMetrics({ ...asked, grain: grainFor(period.value) })
-  const href = metric.hasConversations ? addressOf('conversations', behind({ ...asked, grain: 'none' })) : null
+  const href = metric.hasConversations ? addressBehind(asked) : null
   return (
     <article class="figure card">
       <h2 title={`${metric.definition} ${metric.misleads}`}>{metric.title}</h2>
       <Answered answer={whole} height={92}>
         {([answer]) => {
-          const cell = answer!.series.at(-1)!.cells[0]!
+          const cell = totalOf(answer!)
           return (
             <>
               <p class="value">
@@ -85,7 +84,7 @@ function compared(cell: Cell, { unit, better }: ListedMetric, { periodBefore }: 
   const text = changeText(value, comparedWith.value, unit)
   const before = valueText(comparedWith.value, unit, comparedWith.n)
   const direction = Math.sign(value - comparedWith.value)
-  const tone = direction === 0 || better === null ? '' : direction > 0 === (better === 'higher') ? 'good' : 'bad'
+  const tone = toneOf(direction, better)
   const arrow = direction > 0 ? '▲' : direction < 0 ? '▼' : ''
   return (
     <span class="block" title={`${days}: ${before}`}>

@@ -7,9 +7,9 @@ import { drawnOf, tableOf } from '../charts/columns.ts'
 import { MetricChart } from '../charts/metric-chart.tsx'
 import { Ranking } from '../charts/ranking.tsx'
 import { UNITS } from '../format/values.ts'
-import { labelOf } from '../state/colours.ts'
-import { behind, filtersFor, filters as pageFilters } from '../state/filters.ts'
-import { addressOf, go } from '../state/location.ts'
+import { filterValue, labelOf } from '../state/colours.ts'
+import { addressBehind, filtersFor, filters as pageFilters } from '../state/filters.ts'
+import { go } from '../state/location.ts'
 import { grainFor, period } from '../state/period.ts'
 import { Answered, Empty } from './states.tsx'
 import type { Table } from './table.tsx'
@@ -88,15 +88,6 @@ export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; met
   const table = ranked ? rankingTable(ranked, split!) : drawn && tableOf(drawn)
   const [first] = metrics
   const openable = metrics.length === 1 && first!.hasConversations
-  const hrefOf = (bucket: string | null, value: string | null) =>
-    addressOf(
-      'conversations',
-      behind({
-        ...asked,
-        ...(bucket !== null && { bucket }),
-        filters: { ...filters, ...(split && value !== null && { [split]: [value] }) },
-      }),
-    )
   const subtitle = [
     metrics.map(({ title }) => title).join(', '),
     UNITS[first!.unit],
@@ -130,7 +121,9 @@ export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; met
                 split={split!}
                 series={answers[0]!.series}
                 lowest={spec.lowest}
-                hrefOf={key => (openable ? hrefOf(null, key) : null)}
+                hrefOf={value =>
+                  openable ? addressBehind({ ...asked, filters: { ...filters, [split!]: [filterValue(value)] } }) : null
+                }
               />
             )
           return (
@@ -141,7 +134,7 @@ export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; met
               isSplit={split !== undefined}
               grain={grain}
               changes={shown}
-              onOpen={openable ? key => go(hrefOf(key, null)) : undefined}
+              onOpen={openable ? bucket => go(addressBehind({ ...asked, bucket })) : undefined}
             />
           )
         }}

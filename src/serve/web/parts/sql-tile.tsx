@@ -1,7 +1,7 @@
 // A tile of a user's page whose rows come from a SELECT; `$from` and `$to` are the days of the page's period.
 import { useMemo } from 'preact/hooks'
 import { postJson } from '../api/client.ts'
-import { useMetrics } from '../api/metrics.ts'
+import { usePeriodDays } from '../api/metrics.ts'
 import type { SqlTile as Spec } from '../api/pages.ts'
 import { following, useAnswer } from '../api/resource.ts'
 import { QuickChart } from '../charts/quick-chart.tsx'
@@ -15,9 +15,8 @@ import { Tile } from './tile.tsx'
 const MOST_ROWS = 1_000
 
 export function SqlTile({ spec, id }: { spec: Spec; id: string }) {
-  // The server knows which days a relative period has.
-  const whole = useMetrics({ metrics: ['conversations'], period: period.value, grain: 'none' })
-  const days = whole.data?.[0]?.period
+  const whole = usePeriodDays(period.value)
+  const days = whole.data
   const usesDays = spec.params.length > 0
   const params = usesDays && days ? Object.fromEntries(spec.params.map(name => [name, days[name]])) : undefined
   const body = { sql: spec.sql, maxRows: MOST_ROWS, ...(params && { params }) }

@@ -4,10 +4,9 @@ import type { Cell } from '../../../metrics/answer-format.ts'
 import { type ListedMetric, type MetricAnswered, useMetrics } from '../api/metrics.ts'
 import type { TableTile as Spec } from '../api/pages.ts'
 import { cellText } from '../charts/cell-text.ts'
-import { changeText, valueText } from '../format/values.ts'
-import { colourOf, labelOf, valueKey } from '../state/colours.ts'
-import { behind, filtersFor } from '../state/filters.ts'
-import { addressOf } from '../state/location.ts'
+import { changeText, toneOf, valueText } from '../format/values.ts'
+import { colourOf, filterValue, labelOf } from '../state/colours.ts'
+import { addressBehind, filtersFor } from '../state/filters.ts'
 import { period } from '../state/period.ts'
 import { Answered, Empty } from './states.tsx'
 import { type Column, DataTable } from './table.tsx'
@@ -35,7 +34,7 @@ function rowsOf(answers: readonly MetricAnswered[]): Row[] {
 export function TableTile({ spec, id, metrics }: { spec: Spec; id: string; metrics: readonly ListedMetric[] }) {
   const { table: dimension, top } = spec
   const { filters, ignored } = filtersFor(metrics, spec.filters)
-  const asked = { period: period.value, grain: 'none' as const, filters }
+  const asked = { period: period.value, filters }
   const answer = useMetrics({ ...asked, metrics: spec.metrics, split: dimension, top, compare: true })
   const rows = answer.data ? rowsOf(answer.data) : []
   const [first] = metrics
@@ -43,9 +42,8 @@ export function TableTile({ spec, id, metrics }: { spec: Spec; id: string; metri
   const title = first!.dimensions.find(({ name }) => name === dimension)?.title ?? dimension
   const linked = ({ split, cells }: Row, { name, hasConversations }: ListedMetric, content: ComponentChildren) => {
     if (!hasConversations || split.isOther || !cells.get(name)?.n) return content
-    const value = split.workspaceId === null ? split.value : valueKey(split)
-    const question = { ...asked, metrics: [name], filters: { ...filters, [dimension]: [value] } }
-    return <a href={addressOf('conversations', behind(question))}>{content}</a>
+    const question = { ...asked, metrics: [name], filters: { ...filters, [dimension]: [filterValue(split)] } }
+    return <a href={addressBehind(question)}>{content}</a>
   }
   const columns: Column<Row>[] = [
     {
@@ -108,9 +106,11 @@ function Moved({ cell, metric: { unit, better } }: { cell: Cell | undefined; met
   const before = cell?.comparedWith
   if (cell?.value == null || before?.value == null || before.value === cell.value) return null
   const isUp = cell.value > before.value
-  const tone = better === null ? '' : isUp === (better === 'higher') ? 'good' : 'bad'
   return (
-    <small class={`block ${tone}`} title={`before: ${valueText(before.value, unit, before.n)}`}>
+    <small
+      class={`block ${toneOf(cell.value - before.value, better)}`}
+      title={`before: ${valueText(before.value, unit, before.n)}`}
+    >
       {isUp ? '▲' : '▼'}{' '}
       {changeText(cell.value, before.value, unit)
         ?.replace(/^[+−-]/, '')

@@ -63,6 +63,13 @@ function rank(dimension: DimensionName, keys: readonly string[]): void {
 export const valueKey = ({ workspaceId, value }: Pick<SplitValue, 'workspaceId' | 'value'>): string =>
   workspaceId === null ? (value ?? '') : `${workspaceId}/${value ?? ''}`
 
+/** Returns a value as filters take it; null is that of conversations without one. */
+export const filterValue = (split: Pick<SplitValue, 'workspaceId' | 'value'>): string | null =>
+  split.workspaceId === null ? split.value : valueKey(split)
+
+/** A value without a name. */
+export const unnamed = (value: string | null): SplitValue => ({ workspaceId: null, value, label: null, isOther: false })
+
 /** Returns series in the order of the outcomes, from the best to those that are not over; those of other dimensions as they are. */
 export const inOrder = <T extends { split: SplitValue | null }>(
   dimension: DimensionName,
@@ -110,13 +117,11 @@ export function labelOf(dimension: DimensionName, { value, label, isOther }: Spl
 
 /** The same of a value without a name. */
 export const wordOf = (dimension: DimensionName, value: string | number | boolean | null | undefined): string =>
-  labelOf(dimension, { workspaceId: null, value: value == null ? null : String(value), label: null, isOther: false })
-
-const ALL = { metrics: ['conversations'], period: 'last-12-months', grain: 'none', top: 1_000 } as const
+  labelOf(dimension, unnamed(value == null ? null : String(value)))
 
 /** All values of a dimension of conversations in a year, the most frequent first, whatever the filters are. */
 export function useValues(dimension: 'workspace' | 'agent' | 'channel') {
-  const { data } = useMetrics({ ...ALL, metrics: ['conversations'], split: dimension })
+  const { data } = useMetrics({ metrics: ['conversations'], period: 'last-12-months', split: dimension, top: 1_000 })
   const series = data?.[0]?.series ?? []
   const values = series.flatMap(({ split, total }) =>
     split === null || split.isOther

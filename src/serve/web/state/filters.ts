@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import type { ListedMetric } from '../../declared-metrics.ts'
 import type { MetricsQuestion } from '../api/metrics.ts'
-import { decoded, query } from './location.ts'
+import { addressOf, decoded, query } from './location.ts'
 
 export const FILTERED = ['workspace', 'organization', 'agent', 'channel'] as const
 
@@ -56,7 +56,5 @@ export function filtersFor(metrics: readonly (ListedMetric | undefined)[], own: 
 }
 
 /** Returns the address of the list of conversations behind a value. */
-export function behind(question: MetricsQuestion): Record<string, string> {
-  const { metrics, period, grain, filters: chosen, bucket } = question
-  return { behind: JSON.stringify({ metrics, period, grain, filters: chosen, bucket }) }
-}
+export const addressBehind = ({ metrics, period, grain, filters: chosen, bucket }: MetricsQuestion): string =>
+  addressOf('conversations', { behind: JSON.stringify({ metrics, period, grain, filters: chosen, bucket }) })
