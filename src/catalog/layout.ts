@@ -64,6 +64,9 @@ export const isNumbered = (layout: Layout): boolean => layout.children.length > 
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
+/** Returns a name as people write it: quoted only where SQL needs it. */
+export const writtenName = (name: string): string => (/^[a-z_]\w*$/i.test(name) ? name : quoteName(name))
+
 /** Returns the SQL of a table's name, with its schema if it has one. */
 export const quotedTable = (name: string): string => name.split('.').map(quoteName).join('.')
 export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`

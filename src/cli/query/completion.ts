@@ -1,4 +1,5 @@
 // Completes SQL at the cursor: schemas, tables, columns and keywords.
+import { writtenName } from '../../catalog/layout.ts'
 import type { QueryResult } from '../../warehouse/query/results.ts'
 
 /** A table with its columns, or with an empty name: the keywords. */
@@ -27,10 +28,8 @@ const PATH = /[\w"]*(?:\.[\w"]*)*$/
 const AFTER_TABLE_WORD = /\b(?:from|join|describe)\s+[\w".]*$/i
 const MENTIONED = /\b(?:from|join|describe)\s+([\w".]+)(?:\s+(?:as\s+)?([\w"]+))?/gi
 
-const written = (name: string): string => (/^[a-z_]\w*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`)
-
 const pathOf = ({ schema, table }: Named): string =>
-  schema === 'main' ? written(table) : `${written(schema)}.${written(table)}`
+  schema === 'main' ? writtenName(table) : `${writtenName(schema)}.${writtenName(table)}`
 
 /** Returns the possible texts of the word before the cursor, and that word. `statement` may continue after the cursor. */
 export function complete(before: string, statement: string, all: readonly Named[]): [hits: string[], word: string] {
@@ -41,7 +40,9 @@ export function complete(before: string, statement: string, all: readonly Named[
     return table ? [{ ...table, path, alias }] : []
   })
   const columns = mentioned.flatMap(({ names, ...table }) =>
-    names.map(written).flatMap(name => [name, ...[table.path, table.alias, table.table].map(of => `${of}.${name}`)]),
+    names
+      .map(writtenName)
+      .flatMap(name => [name, ...[table.path, table.alias, table.table].map(of => `${of}.${name}`)]),
   )
   // Keywords continue in the case in which they were begun.
   const keywords = all.flatMap(({ table, names }) => (table === '' && word !== '' ? names : []))

@@ -119,7 +119,7 @@ function Dashboard() {
   if (answer.problem && !answer.data) return <Failed problem={answer.problem} again={answer.again} />
   if (!answer.data || !session.data) return null
   const { pages, problems } = answer.data
-  const entries = entriesOf(pages, scope => session.data!.scopes.includes(scope))
+  const entries = entriesOf(pages, session.data.scopes)
   const first = entries[0]!.name
   const [asked = '', ...rest] = path.value.split('/')
   const name = asked || first

@@ -1,38 +1,26 @@
-// What the server tells about itself and the reader: pages, scopes, changes of agents, agents and their organizations.
+// What the server tells about itself and the reader: pages, scopes, agents and their changes, quota, tables.
+import type { Scope } from '../../access/tokens.ts'
+import type { AgentChange } from '../../http/agent-changes-route.ts'
+import type { Organization } from '../../http/organizations-route.ts'
+import type { WorkspaceQuota } from '../../http/quota-route.ts'
+import type { Session } from '../../http/session-routes.ts'
 import type { Page, Tile, TileOf } from '../../pages/page-format.ts'
+import type { DescribedTable } from '../../tables.ts'
 import { agentsOf } from '../state/filters.ts'
 import { getJson } from './client.ts'
 import { useAnswer } from './resource.ts'
 
-export type { Page, Tile }
+export type { AgentChange, DescribedTable, Page, Tile, WorkspaceQuota }
 export type MetricsTile = TileOf<'metrics'>
 export type TableTile = TileOf<'table'>
 export type SqlTile = TileOf<'sql'>
 export type ShowTile = TileOf<'show'>
 
-export const usePages = () =>
-  useAnswer('pages', async () => {
-    const { pages, problems } = await getJson<{ pages: Page[]; problems: string[] }>('v1/pages')
-    return { pages, problems }
-  })
-
-export interface Session {
-  token: string | null
-  scopes: string[]
-  timeZones: string[]
-}
+export const usePages = () => useAnswer('pages', () => getJson<{ pages: Page[]; problems: string[] }>('v1/pages'))
 
 export const useSession = () => useAnswer('session', () => getJson<Session>('v1/session'))
 
-export const useMay = (scope: 'metrics' | 'sql' | 'content' | 'health'): boolean =>
-  useSession().data?.scopes.includes(scope) ?? false
-
-interface Organization {
-  workspace: string
-  organization: string
-  name: string | null
-  agents: string[]
-}
+export const useMay = (scope: Scope): boolean => useSession().data?.scopes.includes(scope) ?? false
 
 export const useOrganizations = () =>
   useAnswer('organizations', async () => {
@@ -41,18 +29,19 @@ export const useOrganizations = () =>
     return organizations
   })
 
-export interface AgentChange {
-  workspace: string
-  agent: string
-  agentTitle: string | null
-  day: string
-  at: string
-  fields: string[]
+/** Changes of agents in a period of days. */
+export const useAgentChanges = (period: { from: string; to: string } | null) => {
+  const search = period && String(new URLSearchParams({ from: period.from, to: period.to }))
+  return useAnswer(
+    search && `changes ${search}`,
+    async () => (await getJson<{ changes: AgentChange[] }>(`v1/agent-changes?${search}`)).changes,
+  )
 }
 
-/** Changes of agents in a period of days. */
-export const useAgentChanges = (period: { from: string; to: string } | null) =>
-  useAnswer(period && `changes ${period.from} ${period.to}`, async () => {
-    const search = new URLSearchParams({ from: period!.from, to: period!.to })
-    return (await getJson<{ changes: AgentChange[] }>(`v1/agent-changes?${search}`)).changes
-  })
+/** The quota of the running billing period. */
+export const useQuota = () =>
+  useAnswer('quota', async () => (await getJson<{ workspaces: WorkspaceQuota[] }>('v1/quota')).workspaces)
+
+/** The tables that the reader's SQL sees. */
+export const useTables = () =>
+  useAnswer('tables', async () => (await getJson<{ tables: DescribedTable[] }>('v1/tables')).tables)

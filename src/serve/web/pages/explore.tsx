@@ -2,14 +2,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatDuration } from '../../../core/time.ts'
 import { type Problem, postJson, RequestFailed, send } from '../api/client.ts'
-import { useMay } from '../api/pages.ts'
-import { useTables } from '../api/tables.ts'
+import { useMay, useTables } from '../api/pages.ts'
 import { QuickChart } from '../charts/quick-chart.tsx'
 import { timeText } from '../format/dates.ts'
 import { countText } from '../format/values.ts'
 import { lazy } from '../parts/lazy.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { resultTable, type SqlAnswer } from '../parts/result-table.tsx'
+import { saveAs } from '../parts/save.ts'
 import { Select } from '../parts/select.tsx'
 import type { Editor } from '../parts/sql-editor.tsx'
 import { Empty, Skeleton } from '../parts/states.tsx'
@@ -173,11 +173,7 @@ function Downloads({ sql }: { sql: string }) {
     try {
       const headers = { 'Content-Type': 'application/json', Accept: type }
       const answer = await send('v1/query', { method: 'POST', headers, body: JSON.stringify({ sql }) })
-      const link = document.createElement('a')
-      link.href = URL.createObjectURL(await answer.blob())
-      link.download = `query.${ending}`
-      link.click()
-      setTimeout(() => URL.revokeObjectURL(link.href), 1_000)
+      saveAs(`query.${ending}`, await answer.blob())
       setState(null)
     } catch (error) {
       setState(error instanceof RequestFailed ? error.problem.what : 'The download broke off: try again.')

@@ -1,8 +1,8 @@
 // The pages: a side bar, which is a bar at the bottom of phones.
 import { useState } from 'preact/hooks'
+import type { Scope } from '../../access/tokens.ts'
 import { signOut } from '../api/client.ts'
-import type { Page } from '../api/pages.ts'
-import { useSession } from '../api/pages.ts'
+import { type Page, useSession } from '../api/pages.ts'
 import { addressOf } from '../state/location.ts'
 import { Icon } from './icons.tsx'
 
@@ -12,11 +12,11 @@ export interface Entry {
   icon: string
 }
 
-export const entriesOf = (pages: readonly Page[], may: (scope: string) => boolean): Entry[] => [
+export const entriesOf = (pages: readonly Page[], scopes: readonly Scope[]): Entry[] => [
   ...pages,
   { name: 'conversations', title: 'Conversations', icon: 'chat' },
-  ...(may('sql') ? [{ name: 'explore', title: 'Explore', icon: 'code' }] : []),
-  ...(may('health') ? [{ name: 'pipeline', title: 'Pipeline', icon: 'pulse' }] : []),
+  ...(scopes.includes('sql') ? [{ name: 'explore', title: 'Explore', icon: 'code' }] : []),
+  ...(scopes.includes('health') ? [{ name: 'pipeline', title: 'Pipeline', icon: 'pulse' }] : []),
 ]
 
 const NARROW = 'convohouse-narrow'

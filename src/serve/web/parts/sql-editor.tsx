@@ -8,7 +8,7 @@ import { keymap } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { basicSetup, EditorView } from 'codemirror'
 import { useEffect, useRef } from 'preact/hooks'
-import type { DescribedTable } from '../api/tables.ts'
+import type { DescribedTable } from '../api/pages.ts'
 import type { Place } from '../state/sql-place.ts'
 
 /** What changes the text from outside. The editor holds it, so that no older text overtakes what is typed. */

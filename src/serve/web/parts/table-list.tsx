@@ -1,19 +1,14 @@
 // The tables and columns that SQL sees, with their comments. A click inserts the name.
 import { useState } from 'preact/hooks'
-import { type DescribedTable, useTables } from '../api/tables.ts'
+import { writtenName } from '../../../catalog/layout.ts'
+import { type DescribedTable, useTables } from '../api/pages.ts'
 import { Answered } from './states.tsx'
 
 interface TableListProps {
   onInsert: (text: string) => void
 }
 
-const PLAIN = /^[a-z_][a-z0-9_]*$/
-
-const quoted = (name: string): string =>
-  name
-    .split('.')
-    .map(part => (PLAIN.test(part) ? part : `"${part.replaceAll('"', '""')}"`))
-    .join('.')
+const written = (name: string): string => name.split('.').map(writtenName).join('.')
 
 export function TableList({ onInsert }: TableListProps) {
   const [search, setSearch] = useState('')
@@ -61,7 +56,7 @@ function TableEntry({ table: { name, about, columns }, onInsert }: TableListProp
         >
           {isOpen ? '−' : '+'}
         </button>
-        <button type="button" class="plain name" title={about ?? undefined} onClick={() => onInsert(quoted(name))}>
+        <button type="button" class="plain name" title={about ?? undefined} onClick={() => onInsert(written(name))}>
           {name}
         </button>
       </div>
@@ -71,7 +66,7 @@ function TableEntry({ table: { name, about, columns }, onInsert }: TableListProp
           <ul>
             {columns.map(column => (
               <li key={column.name}>
-                <button type="button" class="plain name" onClick={() => onInsert(quoted(column.name))}>
+                <button type="button" class="plain name" onClick={() => onInsert(written(column.name))}>
                   {column.name} <small>{column.type.toLowerCase()}</small>
                 </button>
                 {column.about && <p class="note">{column.about}</p>}

@@ -1,5 +1,6 @@
 // A table of values with units. A click on a column's title sorts; the order is in the address.
 import type { ComponentChildren } from 'preact'
+import { withoutFormula } from '../../../core/spreadsheet.ts'
 import { go, here, query } from '../state/location.ts'
 
 export interface Column<Row> {
@@ -19,11 +20,16 @@ export interface Table<Row> {
   rows: readonly Row[]
 }
 
+function csvField(value: number | string | null): string {
+  const text = typeof value === 'string' ? withoutFormula(value) : String(value ?? '')
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
 /** Returns the rows as CSV, with a line of the columns' keys. */
-export const csvOf = <Row,>({ columns, rows }: Table<Row>): string[][] => [
-  columns.map(({ key }) => key),
-  ...rows.map(row => columns.map(({ value }) => String(value(row) ?? ''))),
-]
+export const csvOf = <Row,>({ columns, rows }: Table<Row>): string =>
+  [columns.map(({ key }) => key), ...rows.map(row => columns.map(({ value }) => value(row)))]
+    .map(fields => `${fields.map(csvField).join(',')}\r\n`)
+    .join('')
 
 /** Unknown values come last in either order. */
 function sorted<Row>({ columns, rows }: Table<Row>, key: string | undefined, way: string | undefined): readonly Row[] {

@@ -5,6 +5,7 @@ import type { ListedMetric } from '../api/metrics.ts'
 import { go, here, query } from '../state/location.ts'
 import { Icon } from './icons.tsx'
 import { Menu } from './menu.tsx'
+import { saveAs } from './save.ts'
 import { csvOf, DataTable, type Table } from './table.tsx'
 
 interface TileProps<Row> {
@@ -27,20 +28,6 @@ interface TileProps<Row> {
 }
 
 const VIEW = 'view'
-
-/** Spreadsheets run texts that begin like a formula, which contacts may write; an apostrophe makes them texts. */
-const harmless = (text: string): string => (/^[=+@\t\r-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text)
-
-const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
-
-function download(name: string, rows: string[][]): void {
-  const body = rows.map(row => `${row.map(harmless).map(quoted).join(',')}\r\n`).join('')
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([body], { type: 'text/csv' }))
-  link.download = `${name}.csv`
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 1_000)
-}
 
 const fileName = (title: string): string =>
   title
@@ -111,7 +98,7 @@ export function Tile<Row>(props: TileProps<Row>) {
                   type="button"
                   class="plain"
                   onClick={() => {
-                    download(fileName(title), csvOf(table))
+                    saveAs(`${fileName(title)}.csv`, new Blob([csvOf(table)], { type: 'text/csv' }))
                     close()
                   }}
                 >

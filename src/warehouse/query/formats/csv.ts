@@ -1,6 +1,7 @@
 // Rows as CSV (RFC 4180): a header, CRLF, quotes where needed. NULL is empty and the empty text is `""`, so that
 // readers can distinguish them; in a single column, both are `""`, because readers skip empty lines. Times and nested values are written as in JSON.
 
+import { withoutFormula } from '../../../core/spreadsheet.ts'
 import type { Cell, QueryResult, Shape } from '../results.ts'
 import { dateText, floatText, jsonWriter, timestampText, type Writer } from './json.ts'
 
@@ -8,7 +9,7 @@ const LINE_END = '\r\n'
 
 /** Yields the header, then one text per batch. For Excel, a byte order mark comes first, and texts that it would compute are marked. */
 export async function* csv(result: QueryResult, isForExcel = false): AsyncGenerator<string> {
-  const fieldOf = isForExcel ? (text: string) => field(asText(text)) : field
+  const fieldOf = isForExcel ? (text: string) => field(withoutFormula(text)) : field
   const nothing = result.columns.length === 1 ? '""' : ''
   const fields = result.columns.map(({ shape }) => {
     const write = textWriter(shape)
@@ -24,14 +25,6 @@ export async function* csv(result: QueryResult, isForExcel = false): AsyncGenera
 }
 
 const NUMBERS: ReadonlySet<string> = new Set(['integer', 'float', 'decimal'])
-
-/** Matches texts that a spreadsheet takes for a formula, but for negative numbers. It may ignore white space and invisible characters. */
-const FORMULA = /^(?!-\d+(\.\d+)?$)(?:[\t\r]|[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠])/u
-
-/** Matches the same after `;`, where Excel begins a new cell in many languages, even within quotes. */
-const FORMULA_AFTER_SEPARATOR = /;(?=[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠])/gu
-
-const asText = (text: string): string => (FORMULA.test(text) ? `'${text}` : text).replace(FORMULA_AFTER_SEPARATOR, ";'")
 
 /** Returns one field, quoted if it is empty or contains a comma, a quote, a line break, or a space at its edge. */
 function field(text: string): string {
