@@ -1,6 +1,7 @@
 // The dashboard: navigation, filters and the page that the address names. It uses the public routes of `serve` only.
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
+import type { Scope } from '../access/tokens.ts'
 import { isSignedOut } from './api/client.ts'
 import { followSnapshot } from './api/live.ts'
 import { useListedMetrics } from './api/metrics.ts'
@@ -10,16 +11,18 @@ import { ContextLine } from './parts/context-line.tsx'
 import { FilterBar } from './parts/filter-bar.tsx'
 import { Keys } from './parts/keys.tsx'
 import { lazy } from './parts/lazy.tsx'
-import { entriesOf, Navigation } from './parts/navigation.tsx'
+import { Navigation } from './parts/navigation.tsx'
 import { SignIn } from './parts/sign-in.tsx'
 import { Answered, Empty, Failed, Guarded } from './parts/states.tsx'
 import { chosen } from './state/filters.ts'
 import { addressOf, followLinks, path, query } from './state/location.ts'
 
-/** Pages that are no YAML. `isFiltered`: they follow period and filters. */
+/** Pages that are no YAML. `scope`: all need it; `isFiltered`: they follow period and filters. */
 interface BuiltPage {
   title: string
   about: string
+  icon: string
+  scope?: Scope
   isFiltered: boolean
   Shown: (props: { rest: string }) => preact.JSX.Element
 }
@@ -28,22 +31,29 @@ const BUILT: Readonly<Record<string, BuiltPage>> = {
   conversations: {
     title: 'Conversations',
     about: 'What was said, and how did it end?',
+    icon: 'chat',
     isFiltered: true,
     Shown: lazy(async () => (await import('./pages/conversations.tsx')).Conversations),
   },
   explore: {
     title: 'Explore',
     about: 'What do the tables say? One SELECT in DuckDB’s SQL, over the published snapshot.',
+    icon: 'code',
+    scope: 'sql',
     isFiltered: false,
     Shown: lazy(async () => (await import('./pages/explore.tsx')).Explore),
   },
   pipeline: {
     title: 'Pipeline',
     about: 'Is everything exported and current, and what needs an operator?',
+    icon: 'pulse',
+    scope: 'health',
     isFiltered: false,
     Shown: lazy(async () => (await import('./pages/pipeline.tsx')).PipelinePage),
   },
 }
+
+const isAllowed = ({ scope }: BuiltPage, scopes: readonly Scope[]) => !scope || scopes.includes(scope)
 
 function Head({ title, about, isFiltered }: { title: string; about: string; isFiltered: boolean }) {
   useEffect(() => {
@@ -66,9 +76,10 @@ interface ContentProps {
   name: string
   rest: string
   problems: readonly string[]
+  scopes: readonly Scope[]
 }
 
-function Content({ pages, name, rest, problems }: ContentProps) {
+function Content({ pages, name, rest, problems, scopes }: ContentProps) {
   const metrics = useListedMetrics()
   const organizations = useOrganizations()
   const built = Object.hasOwn(BUILT, name) ? BUILT[name] : undefined
@@ -86,9 +97,11 @@ function Content({ pages, name, rest, problems }: ContentProps) {
     return (
       <>
         <Head {...built} isFiltered={built.isFiltered && rest === '' && !query.value.has('behind')} />
-        {of(() => (
-          <built.Shown rest={rest} />
-        ))}
+        {isAllowed(built, scopes) ? (
+          of(() => <built.Shown rest={rest} />)
+        ) : (
+          <Empty>This page needs a token with the scope `{built.scope}`.</Empty>
+        )}
       </>
     )
   if (!page)
@@ -119,7 +132,9 @@ function Dashboard() {
   if (answer.problem && !answer.data) return <Failed problem={answer.problem} again={answer.again} />
   if (!answer.data || !session.data) return null
   const { pages, problems } = answer.data
-  const entries = entriesOf(pages, session.data.scopes)
+  const { scopes } = session.data
+  const built = Object.entries(BUILT).filter(([, page]) => isAllowed(page, scopes))
+  const entries = [...pages, ...built.map(([name, { title, icon }]) => ({ name, title, icon }))]
   const first = entries[0]!.name
   const [asked = '', ...rest] = path.value.split('/')
   const name = asked || first
@@ -131,7 +146,7 @@ function Dashboard() {
       <Navigation entries={entries} current={name} first={first} />
       <main id="content" tabIndex={-1}>
         <Guarded key={name}>
-          <Content pages={pages} name={name} rest={rest.join('/')} problems={problems} />
+          <Content {...{ pages, name, problems, scopes }} rest={rest.join('/')} />
         </Guarded>
       </main>
       <Keys entries={entries} first={first} />

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatDuration } from '../../../core/time.ts'
 import { type Problem, postJson, RequestFailed, send } from '../api/client.ts'
-import { useMay, useTables } from '../api/pages.ts'
+import { useTables } from '../api/pages.ts'
 import { QuickChart } from '../charts/quick-chart.tsx'
 import { timeText } from '../format/dates.ts'
 import { countText } from '../format/values.ts'
@@ -33,10 +33,6 @@ interface Result extends SqlAnswer {
 }
 
 export function Explore() {
-  return useMay('sql') ? <Workbench /> : <Empty>This page needs a token with the scope `sql`.</Empty>
-}
-
-function Workbench() {
   const tables = useTables().data
   const given = query.value.get('sql') ?? ''
   const [text, setText] = useState(given)

@@ -9,21 +9,15 @@ import { CoverageStrips } from '../charts/coverage-strips.tsx'
 import { ageText, agoText, timeText } from '../format/dates.ts'
 import { countText } from '../format/values.ts'
 import { Answered, Empty } from '../parts/states.tsx'
-import { type Column, DataTable } from '../parts/table.tsx'
+import { type Column, DataTable, type Table } from '../parts/table.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { lackText, needsOf, type Pipeline, type ShownRun, type ShownStatus } from '../state/needs.ts'
 import { projectionOf } from '../state/quota-projection.ts'
 import { Quota } from './quota.tsx'
 
 export function PipelinePage() {
-  const mayHealth = useMay('health')
-  return mayHealth ? <Live /> : <Empty>This page needs a token with the scope `health`.</Empty>
-}
-
-function Live() {
-  const answer = useHealth()
   return (
-    <Answered answer={answer} height={600}>
+    <Answered answer={useHealth()} height={600}>
       {health =>
         health.pipeline ? (
           <State health={health} pipeline={health.pipeline} />
@@ -62,28 +56,17 @@ function State({ health, pipeline }: { health: Health; pipeline: Pipeline }) {
         <Agents {...known} />
         {mayMetrics && <CoverageStrips />}
         {mayMetrics && <Quota id="quota" spec={{ title: 'Will the quota last?', below: undefined, width: 'full' }} />}
-        <Facts
-          id="runs"
-          title="How did the syncs go?"
-          subtitle="The last run, and the last that failed"
-          pipeline={pipeline}
-          factsOf={status => runFacts(status, nowMs)}
-        />
-        <Facts
-          id="events"
-          title="Do webhook events arrive?"
-          subtitle="By type · received and applied"
-          pipeline={pipeline}
-          factsOf={status => eventFacts(status, nowMs)}
-        />
-        <Facts
-          id="findings"
-          title="Is the data as the vendor describes it?"
-          subtitle="What loading found"
-          width="full"
-          pipeline={pipeline}
-          factsOf={findingFacts}
-        />
+        {FACTS.map(({ factsOf, ...tile }) => (
+          <Tile key={tile.id} {...tile}>
+            {pipeline.workspaces.map(status => (
+              <Facts
+                key={status.workspaceId}
+                of={several(pipeline) ? status.workspaceId : null}
+                facts={factsOf(status, nowMs)}
+              />
+            ))}
+          </Tile>
+        ))}
         <Targets {...known} />
       </div>
     </>
@@ -181,20 +164,27 @@ function Agents({ pipeline, nowMs }: Known) {
     count('open', 'Windows not finished', ({ openWindows }) => openWindows),
   ]
   return (
-    <Tile
+    <Rows
       id="agents"
       title="How fresh is each agent?"
       subtitle="Time since the newest export and conversation"
-      width="full"
-    >
-      {rows.length === 0 ? (
-        <Empty>No agent is known yet. `convohouse sync` reads them.</Empty>
-      ) : (
-        <DataTable caption="How fresh is each agent?" columns={columns} rows={rows} sort="sort-agents" />
-      )}
-    </Tile>
+      none="No agent is known yet. `convohouse sync` reads them."
+      {...{ columns, rows }}
+    />
   )
 }
+
+type RowsProps<Row> = Table<Row> & { id: string; title: string; subtitle: string; none: string }
+
+const Rows = <Row,>({ columns, rows, none, ...tile }: RowsProps<Row>) => (
+  <Tile {...tile} width="full">
+    {rows.length === 0 ? (
+      <Empty>{none}</Empty>
+    ) : (
+      <DataTable caption={tile.title} columns={columns} rows={rows} sort={`sort-${tile.id}`} />
+    )}
+  </Tile>
+)
 
 /** A column of points in time, shown as how long ago they were. */
 const ago = <Row,>(
@@ -238,44 +228,26 @@ function stateText(run: ShownRun, nowMs: number): string {
   }
 }
 
-interface Fact {
-  name: string
-  text: string
-  note?: ComponentChildren
-}
+/** Name, text and a note below it. */
+type Fact = readonly [name: string, text: string, note?: ComponentChildren]
 
-interface FactsProps {
-  id: string
-  title: string
-  subtitle: string
-  width?: 'full'
-  pipeline: Pipeline
-  factsOf: (status: ShownStatus) => readonly (Fact | false)[]
-}
-
-/** A tile with facts of each workspace. */
-const Facts = ({ pipeline, factsOf, ...tile }: FactsProps) => (
-  <Tile {...tile}>
-    {pipeline.workspaces.map(status => (
-      <section key={status.workspaceId}>
-        {several(pipeline) && <h3>{status.workspaceId}</h3>}
-        <dl class="named">
-          {factsOf(status).map(
-            fact =>
-              fact && (
-                <div key={fact.name}>
-                  <dt class="muted">{fact.name}</dt>
-                  <dd>
-                    {fact.text}
-                    {fact.note && <span class="note block">{fact.note}</span>}
-                  </dd>
-                </div>
-              ),
-          )}
-        </dl>
-      </section>
-    ))}
-  </Tile>
+const Facts = ({ of, facts }: { of: string | null; facts: readonly (Fact | false)[] }) => (
+  <section>
+    {of && <h3>{of}</h3>}
+    <dl class="named">
+      {facts
+        .filter(fact => fact !== false)
+        .map(([name, text, note]) => (
+          <div key={name}>
+            <dt class="muted">{name}</dt>
+            <dd>
+              {text}
+              {note && <span class="note block">{note}</span>}
+            </dd>
+          </div>
+        ))}
+    </dl>
+  </section>
 )
 
 /** Codes leave the server; texts of errors do not, since they may quote data. */
@@ -283,51 +255,63 @@ const why = (run: ShownRun | null) =>
   run?.errorCode &&
   withCode(`\`${run.errorCode}\`: docs/errors.md explains it, and \`convohouse status\` shows the text and what to do.`)
 
-const runFacts = ({ lastRun, lastFailure }: ShownStatus, nowMs: number) => [
-  {
-    name: 'Last run',
-    text: lastRun ? stateText(lastRun, nowMs) : 'none yet: `convohouse sync` starts one',
-    note: lastRun?.success === false && why(lastRun),
-  },
-  lastFailure?.run !== lastRun?.run && {
-    name: 'Last failure',
-    text: lastFailure ? stateText(lastFailure, nowMs) : 'none',
-    note: why(lastFailure),
-  },
+const runFacts = ({ lastRun, lastFailure }: ShownStatus, nowMs: number): (Fact | false)[] => [
+  [
+    'Last run',
+    lastRun ? stateText(lastRun, nowMs) : 'none yet: `convohouse sync` starts one',
+    lastRun?.success === false && why(lastRun),
+  ],
+  lastFailure?.run !== lastRun?.run && [
+    'Last failure',
+    lastFailure ? stateText(lastFailure, nowMs) : 'none',
+    why(lastFailure),
+  ],
 ]
 
-const eventFacts = ({ events }: ShownStatus, nowMs: number) => [
-  events.received === 0 && {
-    name: 'Events',
-    text: 'none received: only webhooks carry messages (docs/webhooks.md)',
-  },
-  ...events.types.map(({ type, events: number, last }) => ({
-    name: type.replaceAll('_', ' '),
-    text: `${counted(number, 'event')}, the last ${agoText(last, nowMs)}`,
-  })),
-  {
-    name: 'Waiting',
-    text: counted(events.waiting, 'event') + (events.waiting > 0 ? ` (${bytes(events.waitingBytes)})` : ''),
-  },
-  {
-    name: 'Conversations',
-    text: `${countText(events.conversationsChanged)} changed since they were exported, ${countText(events.conversationsNotExported)} not exported yet`,
-  },
+const eventFacts = ({ events }: ShownStatus, nowMs: number): (Fact | false)[] => [
+  events.received === 0 && ['Events', 'none received: only webhooks carry messages (docs/webhooks.md)'],
+  ...events.types.map(
+    ({ type, events: number, last }): Fact => [
+      type.replaceAll('_', ' '),
+      `${counted(number, 'event')}, the last ${agoText(last, nowMs)}`,
+    ],
+  ),
+  ['Waiting', counted(events.waiting, 'event') + (events.waiting > 0 ? ` (${bytes(events.waitingBytes)})` : '')],
+  [
+    'Conversations',
+    `${countText(events.conversationsChanged)} changed since they were exported, ${countText(events.conversationsNotExported)} not exported yet`,
+  ],
 ]
 
-const findingFacts = ({ findings }: ShownStatus) => [
+const findingFacts = ({ findings }: ShownStatus): Fact[] => [
+  [
+    'Drift',
+    counted(findings.driftPaths, 'undeclared field'),
+    findings.driftPaths > 0 && withCode('kept in extra; `convohouse query "FROM _drift"` shows them'),
+  ],
+  [
+    'Data issues',
+    `${countText(findings.issues)} on ${counted(findings.issuePaths, 'path')}`,
+    findings.issues > 0 && withCode('`convohouse query "FROM _issues"` shows them'),
+  ],
+  ['Quarantine', counted(findings.quarantined, 'record')],
+  ['Secrets', `${countText(findings.secretsRemoved)} removed before landing`],
+]
+
+/** Tiles with facts of each workspace. */
+const FACTS = [
   {
-    name: 'Drift',
-    text: counted(findings.driftPaths, 'undeclared field'),
-    note: findings.driftPaths > 0 && withCode('kept in extra; `convohouse query "FROM _drift"` shows them'),
+    ...{ id: 'runs', title: 'How did the syncs go?', subtitle: 'The last run, and the last that failed' },
+    factsOf: runFacts,
   },
   {
-    name: 'Data issues',
-    text: `${countText(findings.issues)} on ${counted(findings.issuePaths, 'path')}`,
-    note: findings.issues > 0 && withCode('`convohouse query "FROM _issues"` shows them'),
+    ...{ id: 'events', title: 'Do webhook events arrive?', subtitle: 'By type · received and applied' },
+    factsOf: eventFacts,
   },
-  { name: 'Quarantine', text: counted(findings.quarantined, 'record') },
-  { name: 'Secrets', text: `${countText(findings.secretsRemoved)} removed before landing` },
+  {
+    ...{ id: 'findings', title: 'Is the data as the vendor describes it?', subtitle: 'What loading found' },
+    ...{ width: 'full' as const, factsOf: findingFacts },
+  },
 ]
 
 function Targets({ pipeline: { targets }, nowMs }: Known) {
@@ -344,17 +328,12 @@ function Targets({ pipeline: { targets }, nowMs }: Known) {
     },
   ]
   return (
-    <Tile
+    <Rows
       id="targets"
       title="Are the published copies current?"
       subtitle="By target · time since its rows were read"
-      width="full"
-    >
-      {targets.length === 0 ? (
-        <p class="note">No target is configured besides the snapshot that this dashboard reads (docs/publishing.md).</p>
-      ) : (
-        <DataTable caption="Are the published copies current?" columns={columns} rows={targets} sort="sort-targets" />
-      )}
-    </Tile>
+      none="No target is configured besides the snapshot that this dashboard reads (docs/publishing.md)."
+      {...{ columns, rows: targets }}
+    />
   )
 }

@@ -1,8 +1,7 @@
 // The pages: a side bar, which is a bar at the bottom of phones.
 import { useState } from 'preact/hooks'
-import type { Scope } from '../../access/tokens.ts'
 import { signOut } from '../api/client.ts'
-import { type Page, useSession } from '../api/pages.ts'
+import { useSession } from '../api/pages.ts'
 import { addressOf } from '../state/location.ts'
 import { Icon } from './icons.tsx'
 
@@ -11,13 +10,6 @@ export interface Entry {
   title: string
   icon: string
 }
-
-export const entriesOf = (pages: readonly Page[], scopes: readonly Scope[]): Entry[] => [
-  ...pages,
-  { name: 'conversations', title: 'Conversations', icon: 'chat' },
-  ...(scopes.includes('sql') ? [{ name: 'explore', title: 'Explore', icon: 'code' }] : []),
-  ...(scopes.includes('health') ? [{ name: 'pipeline', title: 'Pipeline', icon: 'pulse' }] : []),
-]
 
 const NARROW = 'convohouse-narrow'
 /** Entries that a phone shows besides the list of all. */

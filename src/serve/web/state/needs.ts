@@ -38,129 +38,118 @@ export interface Need {
   hint: string
 }
 
+type Maybe = Need | false | null
+
 const STATUS = '`convohouse status` says more.'
 const CODE = '`convohouse status` shows the error; docs/errors.md explains the code.'
+
+const need = (what: string, hint: string): Need => ({ what, hint })
 
 const atSecond = (second: number): string => timeText(new Date(second * 1_000).toISOString())
 
 const rangeText = ({ fromSec, toSec }: { fromSec: number | null; toSec: number }): string =>
   `${fromSec === null ? 'the beginning' : atSecond(fromSec)} to ${atSecond(toSec)}`
 
-const agentName = ({ agents }: Pick<ShownStatus, 'agents'>, agentId: string): string =>
-  agents.find(agent => agent.agentId === agentId)?.title ?? agentId
-
 const refusals = (refused: readonly RefusedStatus[], whose: string, nowMs: number): Need[] =>
-  refused.map(({ reason, count, last }) => ({
-    what: `${counted(count, 'webhook request')} ${whose}${count === 1 ? 'was' : 'were'} refused (${reason.replaceAll('-', ' ')}), the last ${agoText(last, nowMs)}`,
-    hint: '`convohouse status` says what to do about each reason.',
-  }))
+  refused.map(({ reason, count, last }) =>
+    need(
+      `${counted(count, 'webhook request')} ${whose}${count === 1 ? 'was' : 'were'} refused (${reason.replaceAll('-', ' ')}), the last ${agoText(last, nowMs)}`,
+      '`convohouse status` says what to do about each reason.',
+    ),
+  )
 
-function runNeeds({ lastRun, lastSuccess, lastFailure, overdue, events }: ShownStatus, nowMs: number): Need[] {
-  const found: Need[] = []
-  if (overdue.length > 0) {
-    const lastEvent =
-      events.types
-        .map(({ last }) => last)
-        .sort()
-        .at(-1) ?? null
-    const times = [
-      lastSuccess
-        ? `the last successful sync ended ${agoText(lastSuccess.endedAt, nowMs)}`
-        : 'no sync has succeeded yet',
-      lastEvent && `the last event came ${agoText(lastEvent, nowMs)}`,
-      events.waitingSince && `events have waited for ${ageText((nowMs - Date.parse(events.waitingSince)) / 1_000)}`,
-    ]
-    const hint =
-      'Check that `convohouse up`, `worker` or `sync --watch` runs; `convohouse status` says what is overdue, and why.'
-    found.push({ what: `the data is older than the schedule allows: ${times.filter(Boolean).join(', ')}`, hint })
-  }
-  if (lastFailure && (lastFailure.endedAt ?? '') > (lastSuccess?.endedAt ?? '')) {
-    const how = lastFailure.state === 'killed' ? 'was killed' : 'failed'
-    const code = lastFailure.errorCode ? ` (${lastFailure.errorCode})` : ''
-    const hint = lastFailure.state === 'killed' ? 'The next sync continues where it stopped.' : CODE
-    found.push({ what: `the last sync ${how} ${agoText(lastFailure.endedAt, nowMs)}${code}`, hint })
-  }
-  if (lastRun?.state === 'paused')
-    found.push({
-      what: `the sync is paused since ${agoText(lastRun.pausedAt, nowMs)}`,
-      hint: '`convohouse resume` continues it.',
-    })
-  if (lastRun?.state === 'waiting')
-    found.push({
-      what: `the sync waits for a Temporal worker, last seen ${agoText(lastRun.seenAt, nowMs)}`,
-      hint: 'Start one with `convohouse worker` or `convohouse up`.',
-    })
-  return found
+function overdueNeed({ lastSuccess, events }: ShownStatus, nowMs: number): Need {
+  const lastEvent = events.types.map(({ last }) => last).sort()
+  const times = [
+    lastSuccess ? `the last successful sync ended ${agoText(lastSuccess.endedAt, nowMs)}` : 'no sync has succeeded yet',
+    lastEvent.length > 0 && `the last event came ${agoText(lastEvent.at(-1)!, nowMs)}`,
+    events.waitingSince && `events have waited for ${ageText((nowMs - Date.parse(events.waitingSince)) / 1_000)}`,
+  ]
+  return need(
+    `the data is older than the schedule allows: ${times.filter(Boolean).join(', ')}`,
+    'Check that `convohouse up`, `worker` or `sync --watch` runs; `convohouse status` says what is overdue, and why.',
+  )
 }
 
-function readingNeeds(status: ShownStatus): Need[] {
-  const { gaps, unverified, backingOff, findings } = status
-  const name = (agentId: string) => agentName(status, agentId)
+function failureNeed({ state, endedAt, errorCode }: ShownRun, nowMs: number): Need {
+  const code = errorCode ? ` (${errorCode})` : ''
+  return state === 'killed'
+    ? need(`the last sync was killed ${agoText(endedAt, nowMs)}${code}`, 'The next sync continues where it stopped.')
+    : need(`the last sync failed ${agoText(endedAt, nowMs)}${code}`, CODE)
+}
+
+function runNeeds(status: ShownStatus, nowMs: number): Maybe[] {
+  const { lastRun, lastSuccess, lastFailure, overdue } = status
   return [
-    ...gaps.map(gap => ({
-      what: `${name(gap.agentId)}: ${rangeText(gap)} cannot be read (${gap.code})`,
-      hint: `It is tried again after ${atSecond(gap.retryAtMs / 1_000)}.`,
-    })),
-    ...unverified.map(range => ({
-      what: `${name(range.agentId)}: ${rangeText(range)} is not verified, since conversations left while it was read`,
-      hint: '`convohouse ledger` compares it with what the vendor reported.',
-    })),
-    ...backingOff.map(({ agentId, window, until }) => ({
-      what: `${name(agentId)}: ${window} made no progress`,
-      hint: `It is tried again at ${timeText(until)}; \`convohouse sync\` tries it now.`,
-    })),
-    ...(findings.agentsCutOff === null
-      ? []
-      : [{ what: `the listing of agents ${findings.agentsCutOff}: agents may be missing`, hint: STATUS }]),
-    ...(findings.quarantined === 0
-      ? []
-      : [
-          {
-            what: `${counted(findings.quarantined, 'record')} could not be loaded`,
-            hint: '`convohouse quarantine list` shows which records, and why.',
-          },
-        ]),
+    overdue.length > 0 && overdueNeed(status, nowMs),
+    lastFailure && (lastFailure.endedAt ?? '') > (lastSuccess?.endedAt ?? '') && failureNeed(lastFailure, nowMs),
+    lastRun?.state === 'paused' &&
+      need(`the sync is paused since ${agoText(lastRun.pausedAt, nowMs)}`, '`convohouse resume` continues it.'),
+    lastRun?.state === 'waiting' &&
+      need(
+        `the sync waits for a Temporal worker, last seen ${agoText(lastRun.seenAt, nowMs)}`,
+        'Start one with `convohouse worker` or `convohouse up`.',
+      ),
   ]
 }
 
-function quotaNeeds({ quota }: ShownStatus): Need[] {
-  if (quota === null) return []
-  const { sessionsLeft, includedSessions, overagePacks } = quota
+function quotaNeed({ quota }: ShownStatus): Maybe {
+  if (quota === null || (quota.sessionsLeft > 0 && quota.overagePacks === 0)) return null
+  const { includedSessions, overagePacks } = quota
   const packs = overagePacks > 0 ? `; the vendor has charged ${counted(overagePacks, 'overage pack')}` : ''
-  if (sessionsLeft > 0 && overagePacks === 0) return []
+  return need(
+    `the ${counted(includedSessions, 'included session')} are used up${packs}`,
+    'Exports wait for the next period, unless `--allow-overage-packs` permits more.',
+  )
+}
+
+function readingNeeds({ agents, gaps, unverified, backingOff, findings }: ShownStatus): Maybe[] {
+  const name = (id: string) => agents.find(({ agentId }) => agentId === id)?.title ?? id
+  const { agentsCutOff, quarantined } = findings
   return [
-    {
-      what: `the ${counted(includedSessions, 'included session')} are used up${packs}`,
-      hint: 'Exports wait for the next period, unless `--allow-overage-packs` permits more.',
-    },
+    ...gaps.map(gap =>
+      need(
+        `${name(gap.agentId)}: ${rangeText(gap)} cannot be read (${gap.code})`,
+        `It is tried again after ${atSecond(gap.retryAtMs / 1_000)}.`,
+      ),
+    ),
+    ...unverified.map(range =>
+      need(
+        `${name(range.agentId)}: ${rangeText(range)} is not verified, since conversations left while it was read`,
+        '`convohouse ledger` compares it with what the vendor reported.',
+      ),
+    ),
+    ...backingOff.map(({ agentId, window, until }) =>
+      need(
+        `${name(agentId)}: ${window} made no progress`,
+        `It is tried again at ${timeText(until)}; \`convohouse sync\` tries it now.`,
+      ),
+    ),
+    agentsCutOff !== null && need(`the listing of agents ${agentsCutOff}: agents may be missing`, STATUS),
+    quarantined > 0 &&
+      need(
+        `${counted(quarantined, 'record')} could not be loaded`,
+        '`convohouse quarantine list` shows which records, and why.',
+      ),
   ]
 }
 
-function eventNeeds({ events }: ShownStatus, nowMs: number): Need[] {
+function eventNeeds({ events }: ShownStatus, nowMs: number): Maybe[] {
   const { failing, unreadableSegments, damaged, refused } = events
   return [
-    ...(failing === null
-      ? []
-      : [
-          {
-            what: `webhook events are not applied since ${agoText(failing.since, nowMs)} (${failing.code})`,
-            hint:
-              nowMs - Date.parse(failing.nextTry) > MINUTE
-                ? `The next try was due ${agoText(failing.nextTry, nowMs)}: process ${failing.pid} has ended or hangs.`
-                : CODE,
-          },
-        ]),
-    ...(unreadableSegments === 0
-      ? []
-      : [{ what: `${counted(unreadableSegments, 'segment')} of the spool cannot be read`, hint: STATUS }]),
-    ...(damaged === 0
-      ? []
-      : [
-          {
-            what: `${counted(damaged, 'webhook event')} ${damaged === 1 ? 'is' : 'are'} damaged on disk`,
-            hint: '`convohouse query "FROM _issues"` names the files.',
-          },
-        ]),
+    failing &&
+      need(
+        `webhook events are not applied since ${agoText(failing.since, nowMs)} (${failing.code})`,
+        nowMs - Date.parse(failing.nextTry) > MINUTE
+          ? `The next try was due ${agoText(failing.nextTry, nowMs)}: process ${failing.pid} has ended or hangs.`
+          : CODE,
+      ),
+    unreadableSegments > 0 && need(`${counted(unreadableSegments, 'segment')} of the spool cannot be read`, STATUS),
+    damaged > 0 &&
+      need(
+        `${counted(damaged, 'webhook event')} ${damaged === 1 ? 'is' : 'are'} damaged on disk`,
+        '`convohouse query "FROM _issues"` names the files.',
+      ),
     ...refusals(refused, '', nowMs),
   ]
 }
@@ -186,62 +175,55 @@ export function lackText({
   return behind === null ? `must be written from empty${waits}` : `${counted(behind, 'change')} behind${waits}`
 }
 
-function targetNeeds(target: Pipeline['targets'][number], nowMs: number): Need[] {
+function targetNeeds(target: Pipeline['targets'][number], nowMs: number): Maybe[] {
   const { target: name, overdue, failure, isGone, selectingNone } = target
-  const found: Need[] = []
-  if (overdue.length > 0)
-    found.push({
-      what: `the target ${name} is older than its schedule allows: ${lackText(target)}`,
-      hint: '`convohouse up`, `worker` and `sync --watch` publish; after a single `sync`, run `convohouse publish`.',
-    })
-  if (failure !== null)
-    found.push({
-      what: `publishing to ${name} fails since ${agoText(failure.since, nowMs)} (${failure.code})`,
-      hint: CODE,
-    })
-  if (isGone) found.push({ what: `the files of ${name} are no longer there`, hint: 'The next publication writes it.' })
-  if (selectingNone.length > 0)
-    found.push({ what: `the rows of ${name}: nothing is selected by ${selectingNone.join(', ')}`, hint: STATUS })
-  return found
+  return [
+    overdue.length > 0 &&
+      need(
+        `the target ${name} is older than its schedule allows: ${lackText(target)}`,
+        '`convohouse up`, `worker` and `sync --watch` publish; after a single `sync`, run `convohouse publish`.',
+      ),
+    failure && need(`publishing to ${name} fails since ${agoText(failure.since, nowMs)} (${failure.code})`, CODE),
+    isGone && need(`the files of ${name} are no longer there`, 'The next publication writes it.'),
+    selectingNone.length > 0 && need(`the rows of ${name}: nothing is selected by ${selectingNone.join(', ')}`, STATUS),
+  ]
 }
 
 /** Names of agents, workspaces and targets stay as they are. */
 const capital = (text: string): string =>
   text.replace(/^(the|no|webhook|publishing) /, word => word[0]!.toUpperCase() + word.slice(1))
 
+const isNeed = (one: Maybe): one is Need => Boolean(one)
+
 /** Returns the needs, those that stop data first. */
 export function needsOf(pipeline: Pipeline, nowMs: number): Need[] {
   const { workspaces, webhooksRefused, checks, models, held, targets } = pipeline
   const ofWorkspace = workspaces.flatMap(status => {
-    const found = [
-      ...runNeeds(status, nowMs),
-      ...quotaNeeds(status),
-      ...readingNeeds(status),
-      ...eventNeeds(status, nowMs),
-    ]
-    return workspaces.length === 1
-      ? found
-      : found.map(({ what, hint }) => ({ what: `${status.workspaceId}: ${what}`, hint }))
+    const found = [runNeeds(status, nowMs), quotaNeed(status), readingNeeds(status), eventNeeds(status, nowMs)].flat()
+    const prefix = workspaces.length === 1 ? '' : `${status.workspaceId}: `
+    return found.filter(isNeed).map(({ what, hint }) => need(prefix + what, hint))
   })
-  const all: Need[] = [
+  const all: Maybe[] = [
     ...ofWorkspace,
     ...targets.flatMap(target => targetNeeds(target, nowMs)),
-    ...checks.map(check => ({
-      what: `the check ${check.name} did not pass: ${checkText(check)}`,
-      hint: `\`convohouse check ${check.name}\` shows rows${check.blocks ? `; until it passes, targets with ${check.table} stay as they are` : ''}.`,
-    })),
-    ...models.map(({ name, outcome }) => ({
-      what: `the model ${name} could not be built (${outcome})`,
-      hint: '`convohouse status` shows why.',
-    })),
-    ...held.map(one => ({
-      what: `the ${heldText(one)} ${agoText(one.heldAt, nowMs)}, and is refused: ${one.name}`,
-      hint:
+    ...checks.map(check =>
+      need(
+        `the check ${check.name} did not pass: ${checkText(check)}`,
+        `\`convohouse check ${check.name}\` shows rows${check.blocks ? `; until it passes, targets with ${check.table} stay as they are` : ''}.`,
+      ),
+    ),
+    ...models.map(({ name, outcome }) =>
+      need(`the model ${name} could not be built (${outcome})`, '`convohouse status` shows why.'),
+    ),
+    ...held.map(one =>
+      need(
+        `the ${heldText(one)} ${agoText(one.heldAt, nowMs)}, and is refused: ${one.name}`,
         one.kind === 'query'
           ? 'It is accepted again an hour later.'
           : 'It is tried again when it or the limit changes.',
-    })),
+      ),
+    ),
     ...refusals(webhooksRefused, 'of an unknown workspace ', nowMs),
   ]
-  return all.map(({ what, hint }) => ({ what: capital(what), hint }))
+  return all.filter(isNeed).map(({ what, hint }) => need(capital(what), hint))
 }
