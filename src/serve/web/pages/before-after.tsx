@@ -48,7 +48,7 @@ export function BeforeAfter({ spec, id, metrics }: Props) {
   const newest = shown.find(({ day }) => addDays(day, span) < today) ?? shown[0]
   const change = shown.find(one => idOf(one) === query.value.get('change')) ?? newest
   return (
-    <Tile id={id} title={spec.title} below={spec.below} width={spec.width} metrics={metric ? [metric] : []}>
+    <Tile id={id} {...spec} metrics={metric ? [metric] : []}>
       <Answered answer={changes} height={240}>
         {() =>
           change && metric ? (

@@ -178,21 +178,11 @@ function Downloads({ sql }: { sql: string }) {
   return (
     <>
       <Menu label="Download all rows" button="Download" class="menu">
-        {close => (
+        {item => (
           <ul>
             {FORMATS.map(format => (
               <li key={format.ending}>
-                <button
-                  type="button"
-                  class="plain"
-                  disabled={sql.trim() === ''}
-                  onClick={() => {
-                    close()
-                    void save(format)
-                  }}
-                >
-                  {format.title}, all rows
-                </button>
+                {item(`${format.title}, all rows`, () => save(format), { disabled: sql.trim() === '' })}
               </li>
             ))}
           </ul>

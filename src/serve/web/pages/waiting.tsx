@@ -55,10 +55,8 @@ export function Waiting({ spec, id }: { spec: ShowTile; id: string }) {
   return (
     <Tile
       id={id}
-      title={spec.title}
+      {...spec}
       subtitle={`Longest wait first${asOf ? ` · at ${clockText(Date.parse(asOf))} (as of the data)` : ''} · whatever the period is`}
-      below={spec.below}
-      width={spec.width}
       table={{ columns: COLUMNS, rows }}
     >
       <Answered answer={answer} height={200}>

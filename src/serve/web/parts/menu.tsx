@@ -2,12 +2,15 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 
+type Item = (text: string, choose: () => unknown, state?: { isOn?: boolean; disabled?: boolean }) => ComponentChildren
+
 interface MenuProps {
   /** What the button shows, and its name where that is no text. */
   button: ComponentChildren
   label?: string
   class?: string
-  children: (close: () => void) => ComponentChildren
+  /** `item` draws a choice. */
+  children: (item: Item, close: () => void) => ComponentChildren
 }
 
 export function Menu({ button, label, class: name = 'menu', children }: MenuProps) {
@@ -32,6 +35,20 @@ export function Menu({ button, label, class: name = 'menu', children }: MenuProp
     setOpen(false)
     trigger.current?.focus()
   }
+  const item: Item = (text, choose, { isOn, disabled } = {}) => (
+    <button
+      type="button"
+      class="plain"
+      aria-pressed={isOn}
+      disabled={disabled}
+      onClick={() => {
+        close()
+        choose()
+      }}
+    >
+      {text}
+    </button>
+  )
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || !isOpen) return
     event.stopPropagation()
@@ -52,7 +69,7 @@ export function Menu({ button, label, class: name = 'menu', children }: MenuProp
       {/* It takes the focus that a click on a text in it gives, which would else go to the page and close it. */}
       {isOpen && (
         <div class="panel floating" id={id} tabIndex={-1}>
-          {children(close)}
+          {children(item, close)}
         </div>
       )}
     </div>

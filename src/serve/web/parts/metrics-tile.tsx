@@ -96,12 +96,9 @@ export function MetricsTile({ spec, id, metrics }: { spec: Spec; id: string; met
   const isNothing = drawn?.series.every(({ cells }) => cells.every(({ n }) => n === 0))
   return (
     <Tile
-      {...{ id, subtitle, metrics, ignored }}
-      title={spec.title}
-      below={spec.below}
-      width={spec.width}
+      {...spec}
+      {...{ id, subtitle, metrics, ignored, table }}
       sql={answer.data?.map(({ sql }) => sql).join(';\n\n') ?? null}
-      table={table}
       isDrawn={chart !== 'ranking'}
     >
       <Answered answer={answer} height={HEIGHT}>

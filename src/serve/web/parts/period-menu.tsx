@@ -20,23 +20,11 @@ export function PeriodMenu() {
           </>
         }
       >
-        {close => (
+        {(item, close) => (
           <>
             <ul>
               {PERIODS.map(one => (
-                <li key={one.name}>
-                  <button
-                    type="button"
-                    class="plain"
-                    aria-pressed={one.name === name}
-                    onClick={() => {
-                      choose(one.name)
-                      close()
-                    }}
-                  >
-                    {one.title}
-                  </button>
-                </li>
+                <li key={one.name}>{item(one.title, () => choose(one.name), { isOn: one.name === name })}</li>
               ))}
             </ul>
             <form

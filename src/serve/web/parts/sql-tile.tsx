@@ -26,13 +26,9 @@ export function SqlTile({ spec, id }: { spec: Spec; id: string }) {
   const table = useMemo(() => answer.data && resultTable(answer.data), [answer.data])
   return (
     <Tile
-      id={id}
-      title={spec.title}
+      {...spec}
+      {...{ id, table }}
       subtitle={spec.x && [spec.y?.join(', '), `by ${spec.x}`, spec.by].filter(Boolean).join(' · ')}
-      below={spec.below}
-      width={spec.width}
-      sql={spec.sql}
-      table={table}
       isDrawn={spec.chart !== 'table'}
     >
       <Answered answer={answer} height={240}>

@@ -81,11 +81,9 @@ export function TableTile({ spec, id, metrics }: { spec: Spec; id: string; metri
   ]
   return (
     <Tile
+      {...spec}
       {...{ id, metrics, ignored }}
-      title={spec.title}
       subtitle={`${/ by$/.test(title) ? title : `By ${title.toLowerCase()}`} · whole period, with the change against the period before where that is covered`}
-      below={spec.below}
-      width={spec.width}
       sql={answer.data?.map(({ sql }) => sql).join(';\n\n') ?? null}
       table={{ columns, rows }}
     >

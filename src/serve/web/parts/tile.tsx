@@ -67,19 +67,6 @@ export function Tile<Row>(props: TileProps<Row>) {
   const [openId, view] = (query.value.get(VIEW) ?? '').split(':')
   const open = openId === id ? view : undefined
   const show = (next: string) => go(here({ [VIEW]: open === next ? null : `${id}:${next}` }), { replace: true })
-  const entry = (name: string, text: string, close: () => void) => (
-    <button
-      type="button"
-      class="plain"
-      aria-pressed={open === name}
-      onClick={() => {
-        show(name)
-        close()
-      }}
-    >
-      {text}
-    </button>
-  )
   return (
     <article class={`tile card stack ${width}`} id={`tile-${id}`} aria-label={title}>
       <header class="row between">
@@ -88,23 +75,14 @@ export function Tile<Row>(props: TileProps<Row>) {
           {subtitle && <p class="note">{subtitle}</p>}
         </div>
         <Menu label={`Actions: ${title}`} button={<Icon name="dots" />} class="menu actions">
-          {close => (
+          {item => (
             <>
-              {table && isDrawn && entry('table', open === 'table' ? 'Chart' : 'Table', close)}
-              {sql && entry('sql', 'SQL', close)}
-              {metrics.length > 0 && entry('definition', 'Definition', close)}
-              {table && (
-                <button
-                  type="button"
-                  class="plain"
-                  onClick={() => {
-                    saveAs(`${fileName(title)}.csv`, new Blob([csvOf(table)], { type: 'text/csv' }))
-                    close()
-                  }}
-                >
-                  Download CSV
-                </button>
-              )}
+              {table &&
+                isDrawn &&
+                item(open === 'table' ? 'Chart' : 'Table', () => show('table'), { isOn: open === 'table' })}
+              {sql && item('SQL', () => show('sql'), { isOn: open === 'sql' })}
+              {metrics.length > 0 && item('Definition', () => show('definition'), { isOn: open === 'definition' })}
+              {table && item('Download CSV', () => saveAs(`${fileName(title)}.csv`, csvOf(table), 'text/csv'))}
               <CopyButton
                 text={() =>
                   new URL(here({ [VIEW]: open ? `${id}:${open}` : null }), location.href).href +
