@@ -50,11 +50,23 @@ const isOfDays = (grain: Grain): boolean => grain === 'day' || grain === 'week' 
 const isCut = (days: Period, grain: Grain): boolean =>
   grain === 'month' ? !isOfMonths(days) : grain === 'week' && daysIn(days) < 7
 
-export interface DrawnInput {
+interface DrawnInput {
   answers: readonly MetricAnswered[]
   metrics: readonly ListedMetric[]
   grain: Grain
   split: DimensionName | undefined
+}
+
+/** Returns runs of columns that are not covered, as pairs of the first and the last. */
+export function uncovered(columns: readonly Pick<Bucket, 'isCovered'>[]): [number, number][] {
+  const runs: [number, number][] = []
+  for (const [at, { isCovered }] of columns.entries()) {
+    if (isCovered) continue
+    const last = runs.at(-1)
+    if (last && last[1] === at - 1) last[1] = at
+    else runs.push([at, at])
+  }
+  return runs
 }
 
 /** Returns the same figures as a table, whose rows are the places of the columns. */

@@ -7,6 +7,7 @@ import { Answered, Empty } from '../parts/states.tsx'
 import type { Table } from '../parts/table.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { labelOf, valueKey } from '../state/colours.ts'
+import { uncovered } from './columns.ts'
 
 const SHOWN = 20
 const HEIGHT = 16
@@ -24,12 +25,7 @@ interface Strip {
 function stripsOf({ series, buckets }: MetricAnswered): Strip[] {
   const strips = series.flatMap(({ split, cells }): Strip[] => {
     if (!split || split.isOther) return []
-    const missing: Strip['missing'] = []
-    for (const [at, { isCovered }] of cells.entries()) {
-      if (isCovered) continue
-      if (at > 0 && !cells[at - 1]!.isCovered) missing.at(-1)!.to = buckets[at]!.to
-      else missing.push({ from: buckets[at]!.from, to: buckets[at]!.to })
-    }
+    const missing = uncovered(cells).map(([from, to]) => ({ from: buckets[from]!.from, to: buckets[to]!.to }))
     const days = cells.filter(({ isCovered }) => isCovered).length
     return [{ key: valueKey(split), name: labelOf('agent', split), cells, missing, days }]
   })

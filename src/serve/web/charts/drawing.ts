@@ -23,11 +23,7 @@ export type Drawing = ECharts
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 
-export const isCalm = matchMedia('(prefers-reduced-motion: reduce)')
-
-export function openDrawing(element: HTMLElement): Drawing {
-  return init(element, null, { renderer: 'canvas' })
-}
+export const openDrawing = (element: HTMLElement): Drawing => init(element, null, { renderer: 'canvas' })
 
 /** Returns what every chart's option has. */
 export const base = (): Option => ({
@@ -35,6 +31,8 @@ export const base = (): Option => ({
   textStyle: { fontFamily: FONT, fontSize: 12, color: cssColour('muted') },
 })
 
+/** An axis of names without a line. */
+export const bareAxis = () => ({ type: 'category', axisLine: { show: false }, axisTick: { show: false } })
 export const axisLine = () => ({ lineStyle: { color: cssColour('line-strong') } })
 export const splitLine = () => ({ lineStyle: { color: cssColour('line') } })
 

@@ -2,7 +2,7 @@
 import { hourText, weekdayText } from '../format/dates.ts'
 import { cssColour } from '../state/colours.ts'
 import type { DrawnSeries } from './columns.ts'
-import { base, type Option } from './drawing.ts'
+import { bareAxis, base, type Option } from './drawing.ts'
 
 export const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7]
 /** From the first hour of a working day; those of the night come last. */
@@ -20,10 +20,8 @@ export function heatOption({ cells }: DrawnSeries, width: number): Option {
     ...base(),
     grid: { left: 8, right: 12, top: 8, bottom: 4, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
     xAxis: {
-      type: 'category',
+      ...bareAxis(),
       data: HOURS.map(hour => hourText(String(hour))),
-      axisLine: { show: false },
-      axisTick: { show: false },
       axisLabel: {
         color: cssColour('muted'),
         interval: width < 480 ? 5 : 2,
@@ -31,11 +29,9 @@ export function heatOption({ cells }: DrawnSeries, width: number): Option {
       },
     },
     yAxis: {
-      type: 'category',
+      ...bareAxis(),
       inverse: true,
       data: WEEKDAYS.map(weekdayText),
-      axisLine: { show: false },
-      axisTick: { show: false },
       axisLabel: { color: cssColour('muted') },
     },
     visualMap: {

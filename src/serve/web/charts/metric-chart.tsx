@@ -9,7 +9,7 @@ import type { Drawn, DrawnSeries } from './columns.ts'
 import { HOURS, heatOption, placeInWeek, WEEKDAYS } from './heat-chart.ts'
 import { hasEndLabels, timeOption } from './time-chart.ts'
 
-export interface MetricChartProps extends Drawn {
+interface MetricChartProps extends Drawn {
   title: string
   kind: 'bars' | 'line' | 'share' | 'heat'
   isSplit: boolean
@@ -73,21 +73,18 @@ function Legend({ series }: { series: readonly DrawnSeries[] }) {
 
 const MOST_ROWS = 12
 
-function ColumnTip({
-  columns,
-  series,
-  kind,
-  grain,
-  at,
-  marks,
-}: MetricChartProps & { at: Pointed; marks: readonly AgentChange[] }) {
+interface TipProps extends MetricChartProps {
+  at: Pointed
+  marks: readonly AgentChange[]
+}
+
+function ColumnTip({ columns, series, kind, grain, at, marks }: TipProps) {
   const column = columns[at.column]
   if (!column) return null
   const rows = series
     .map(one => ({ ...one, cell: one.cells[at.column] }))
     .sort((a, b) => (b.cell?.value ?? -1) - (a.cell?.value ?? -1))
   const whole = rows.reduce((sum, { cell }) => sum + (cell?.value ?? 0), 0)
-  const isQuotient = series[0]?.unit !== 'count'
   return (
     <>
       <strong>{column.days}</strong>
@@ -107,7 +104,7 @@ function ColumnTip({
                   {whole > 0 && cell?.value != null ? valueText(cell.value / whole, 'share', 0) : ''}
                 </td>
               )}
-              {isQuotient && cell && cell.n > 0 && <td class="note">n = {countText(cell.n)}</td>}
+              {series[0]?.unit !== 'count' && cell && cell.n > 0 && <td class="note">n = {countText(cell.n)}</td>}
             </tr>
           ))}
         </tbody>

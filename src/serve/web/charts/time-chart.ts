@@ -2,8 +2,8 @@
 import type { AgentChange } from '../api/pages.ts'
 import { tickText } from '../format/values.ts'
 import { cssColour } from '../state/colours.ts'
-import type { Bucket, Drawn, DrawnSeries } from './columns.ts'
-import { axisLine, base, hatch, type Option, splitLine, uncoveredGround } from './drawing.ts'
+import { type Drawn, type DrawnSeries, uncovered } from './columns.ts'
+import { axisLine, bareAxis, base, hatch, type Option, splitLine, uncoveredGround } from './drawing.ts'
 
 export interface TimeChart extends Drawn {
   /** `share`: stacked to 100 %. */
@@ -31,16 +31,16 @@ function numbersOf({ kind, series }: TimeChart, { cells }: DrawnSeries): (number
   })
 }
 
+const BAR = { type: 'bar', barMaxWidth: 44, barCategoryGap: '24%' }
+
 function bars(chart: TimeChart, one: DrawnSeries, at: number) {
   const isLast = at === chart.series.length - 1
   const rounded = chart.isStacked && !isLast ? 0 : [2, 2, 0, 0]
   return {
     id: `bars-${at}`,
-    type: 'bar',
+    ...BAR,
     name: one.name,
     ...(chart.isStacked && { stack: 'all' }),
-    barMaxWidth: 44,
-    barCategoryGap: '24%',
     itemStyle: { color: one.colour, borderRadius: rounded },
     data: numbersOf(chart, one).map((value, column) => ({
       value,
@@ -70,71 +70,38 @@ function lines(chart: TimeChart, one: DrawnSeries, at: number, labelled: boolean
   }
   const solid = numbers.map((value, column) => (isOpen(column) ? null : value))
   const open = numbers.map((value, column) => (isOpen(column) || isOpen(column + 1) ? value : null))
-  const endLabel = {
-    show: labelled,
-    formatter: one.name,
-    color: cssColour('text'),
-    fontSize: 12,
-    distance: 6,
+  const end = {
+    endLabel: { show: labelled, formatter: one.name, color: cssColour('text'), fontSize: 12, distance: 6 },
+    labelLayout: { moveOverlap: 'shiftY' },
   }
-  const hasOpen = numbers.some((value, column) => isOpen(column) && value !== null)
-  return [
-    { ...shared, id: `line-${at}`, data: solid, ...(!hasOpen && { endLabel }), labelLayout: { moveOverlap: 'shiftY' } },
-    ...(hasOpen
-      ? [
-          {
-            ...shared,
-            ...(one.isSparse && { showSymbol: false }),
-            id: `open-${at}`,
-            data: open,
-            lineStyle: { ...shared.lineStyle, type: [4, 4] },
-            itemStyle: { color: cssColour('surface'), borderColor: one.colour, borderWidth: 1.5 },
-            endLabel,
-            labelLayout: { moveOverlap: 'shiftY' },
-          },
-        ]
-      : []),
-  ]
+  const whole = { ...shared, id: `line-${at}`, data: solid }
+  if (!numbers.some((value, column) => isOpen(column) && value !== null)) return [{ ...whole, ...end }]
+  const dashed = {
+    ...{ ...shared, ...end, id: `open-${at}`, data: open },
+    ...(one.isSparse && { showSymbol: false }),
+    lineStyle: { ...shared.lineStyle, type: [4, 4] },
+    itemStyle: { color: cssColour('surface'), borderColor: one.colour, borderWidth: 1.5 },
+  }
+  return [whole, dashed]
 }
 
 /** Observations behind a single line, as pale bars. */
 function observations({ series, kind }: TimeChart) {
-  const [one, ...others] = series
-  if (
-    kind !== 'line' ||
-    !one ||
-    others.length > 0 ||
-    one.cells.every(({ n }) => n === 0) ||
-    one.isLevel ||
-    one.unit === 'count'
-  )
-    return []
+  const [one] = series
+  const isAlone = one && kind === 'line' && series.length === 1 && one.cells.some(({ n }) => n > 0)
+  if (!isAlone || one.isLevel || one.unit === 'count') return []
   return [
     {
+      ...BAR,
       id: 'observations',
-      type: 'bar',
       name: 'n',
       yAxisIndex: 1,
-      barMaxWidth: 44,
-      barCategoryGap: '24%',
       itemStyle: { color: cssColour('pale'), borderRadius: [2, 2, 0, 0] },
       data: one.cells.map(({ n }) => n),
       z: 1,
       silent: true,
     },
   ]
-}
-
-/** Returns runs of columns without coverage, as pairs of the first and the last. */
-function uncovered(columns: readonly Bucket[]): [number, number][] {
-  const runs: [number, number][] = []
-  for (const [at, { isCovered }] of columns.entries()) {
-    if (isCovered) continue
-    const last = runs.at(-1)
-    if (last && last[1] === at - 1) last[1] = at
-    else runs.push([at, at])
-  }
-  return runs
 }
 
 /** Grounds of missing coverage and lines of changes, on a series of their own. */
@@ -213,11 +180,9 @@ export function timeOption(chart: TimeChart): Option {
     ...base(),
     grid: { left: 8, right, top: 12, bottom: 4, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
     xAxis: {
-      type: 'category',
+      ...bareAxis(),
       data: columns.map(({ label }) => label),
-      boundaryGap: true,
       axisLine: axisLine(),
-      axisTick: { show: false },
       axisLabel: { color: cssColour('muted'), hideOverlap: true, margin: 10 },
     },
     yAxis: [

@@ -2,7 +2,7 @@
 
 const Z = 1.959964
 
-export interface Interval {
+interface Interval {
   low: number
   high: number
 }

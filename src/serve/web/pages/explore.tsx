@@ -1,5 +1,5 @@
 // SQL of the reader: editor, result, quick chart, downloads. What was run, and how it is drawn, is in the address.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatDuration } from '../../../core/time.ts'
 import { type Problem, postJson, RequestFailed, send } from '../api/client.ts'
 import { useTables } from '../api/pages.ts'
@@ -16,7 +16,7 @@ import { Empty, Skeleton } from '../parts/states.tsx'
 import { DataTable } from '../parts/table.tsx'
 import { TableList } from '../parts/table-list.tsx'
 import { go, here, query } from '../state/location.ts'
-import { type Place, placeOf } from '../state/sql-place.ts'
+import { placeOf } from '../state/sql-place.ts'
 import { EXAMPLES } from './explore-examples.ts'
 
 const SqlEditor = lazy(async () => (await import('../parts/sql-editor.tsx')).SqlEditor)
@@ -41,6 +41,8 @@ export function Explore() {
   const [running, setRunning] = useState<AbortController | null>(null)
   const editor = useRef<Editor>(null)
   const isLong = encodeURIComponent(text).length > MOST_ADDRESS
+  // The same object for the same problem, so that the editor marks it once.
+  const place = useMemo(() => problem && placeOf(problem.what, text), [problem])
 
   const ask = async (sql: string) => {
     const controller = new AbortController()
@@ -81,8 +83,8 @@ export function Explore() {
       <section class="tile card stack" aria-label="SQL">
         <SqlEditor
           text={text}
-          tables={tables ?? NO_TABLES}
-          place={usePlace(problem, text)}
+          tables={tables}
+          place={place}
           onChange={setText}
           onRun={() => run()}
           onReady={found => {
@@ -115,15 +117,6 @@ export function Explore() {
       <TableList onInsert={name => editor.current?.insert(name)} />
     </div>
   )
-}
-
-const NO_TABLES: [] = []
-
-/** The same object for the same problem, so that the editor marks it once. */
-function usePlace(problem: Problem | null, sql: string) {
-  const kept = useRef<{ problem: Problem | null; place: Place | null }>({ problem: null, place: null })
-  if (kept.current.problem !== problem) kept.current = { problem, place: problem && placeOf(problem.what, sql) }
-  return kept.current.place
 }
 
 function SqlProblem({ problem: { code, what, hint } }: { problem: Problem }) {

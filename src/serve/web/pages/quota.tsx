@@ -44,6 +44,7 @@ export function Quota({ spec, id }: { spec: Spec; id: string }) {
 
 function BurnDown({ spec, id, quota }: { spec: Spec; id: string; quota: WorkspaceQuota }) {
   const drawn = useMemo(() => drawnOf(quota), [quota, palette.value])
+  const { text, isDoubtful } = quotaSentence(quota)
   return (
     <Tile
       id={id}
@@ -52,49 +53,39 @@ function BurnDown({ spec, id, quota }: { spec: Spec; id: string; quota: Workspac
       table={tableOf(drawn)}
       isDrawn
     >
-      <Sentence quota={quota} />
+      <p class={isDoubtful ? 'doubt' : undefined}>
+        <b>{text}</b>
+        <small class="block">
+          The vendor does not say when a period ends: {dayText(quota.ends)} is {PERIOD_DAYS} days after its first
+          report.
+        </small>
+      </p>
       <MetricChart {...drawn} title={spec.title} kind="line" isSplit={false} grain="day" />
     </Tile>
   )
 }
 
-const perDayText = (perDay: number): string => countText(Math.round(perDay))
-
 /** Says what the quota comes to. */
 function quotaSentence(quota: WorkspaceQuota): { text: string; isDoubtful: boolean } {
   const { includedSessions: included, ends, overageSessions, overagePacks, days } = quota
-  const projection = projectionOf(quota)
-  const used = days.at(-1)?.usedSessions ?? 0
   const of = `${countText(included)} included sessions`
-  if (overageSessions > 0)
-    return {
-      text: `The ${of} are used up: ${countText(overageSessions)} were used beyond them${overagePacks > 0 ? `, for which ${countText(overagePacks)} overage packs were charged` : ''}.`,
-      isDoubtful: true,
-    }
-  if (projection === null)
-    return {
-      text: `${countText(used)} of ${of} are used. A pace is known once the quota was reported on a second day.`,
-      isDoubtful: false,
-    }
-  const pace = `At the pace of ${dayRange(projection)} (${perDayText(projection.perDay)} sessions a day, without history)`
-  if (projection.usedUpOn)
-    return {
-      text: `${pace}, the ${of} are used up on ${dayText(projection.usedUpOn)}, ${daysBetween(projection.usedUpOn, ends)} days before the period ends.`,
-      isDoubtful: true,
-    }
-  return { text: `${pace}, ${countText(projection.atEnd)} of ${of} are used by ${dayText(ends)}.`, isDoubtful: false }
-}
-
-function Sentence({ quota }: { quota: WorkspaceQuota }) {
-  const { text, isDoubtful } = quotaSentence(quota)
-  return (
-    <p class={isDoubtful ? 'doubt' : undefined}>
-      <b>{text}</b>
-      <small class="block">
-        The vendor does not say when a period ends: {dayText(quota.ends)} is {PERIOD_DAYS} days after its first report.
-      </small>
-    </p>
-  )
+  if (overageSessions > 0) {
+    const packs = overagePacks > 0 ? `, for which ${countText(overagePacks)} overage packs were charged` : ''
+    const text = `The ${of} are used up: ${countText(overageSessions)} were used beyond them${packs}.`
+    return { text, isDoubtful: true }
+  }
+  const projection = projectionOf(quota)
+  if (projection === null) {
+    const used = countText(days.at(-1)?.usedSessions ?? 0)
+    const text = `${used} of ${of} are used. A pace is known once the quota was reported on a second day.`
+    return { text, isDoubtful: false }
+  }
+  const { perDay, usedUpOn, atEnd } = projection
+  const pace = `At the pace of ${dayRange(projection)} (${countText(Math.round(perDay))} sessions a day, without history)`
+  const end = usedUpOn
+    ? `the ${of} are used up on ${dayText(usedUpOn)}, ${daysBetween(usedUpOn, ends)} days before the period ends`
+    : `${countText(atEnd)} of ${of} are used by ${dayText(ends)}`
+  return { text: `${pace}, ${end}.`, isDoubtful: usedUpOn !== null }
 }
 
 /** Days without a report have no value; those after the last one have that of the present pace. */

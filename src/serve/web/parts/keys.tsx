@@ -45,15 +45,8 @@ export function Keys({ entries, first }: { entries: readonly Entry[]; first: str
       <div role="dialog" aria-modal="true" aria-label="Keys" class="dialog floating stack">
         <h2>Keys</h2>
         <dl class="stack">
-          {[...letters].map(([letter, { title }]) => (
-            <div class="row between" key={letter}>
-              <dt>
-                <kbd>g</kbd> <kbd>{letter}</kbd>
-              </dt>
-              <dd>{title}</dd>
-            </div>
-          ))}
           {[
+            ...[...letters].map(([letter, { title }]) => [`g ${letter}`, title]),
             ['/', 'Search'],
             ['f', 'Filters'],
             ['t', 'Table'],

@@ -6,7 +6,7 @@ import { go, here } from '../state/location.ts'
 import { Icon } from './icons.tsx'
 import { Menu } from './menu.tsx'
 
-export interface Choice {
+interface Choice {
   key: string
   label: string
   n?: number

@@ -18,10 +18,10 @@ export interface Editor {
   replace(text: string): void
 }
 
-export interface EditorProps {
+interface EditorProps {
   /** The first text. */
   text: string
-  tables: readonly DescribedTable[]
+  tables: readonly DescribedTable[] | null
   /** Where the last run failed. */
   place: Place | null
   onChange: (text: string) => void
@@ -81,18 +81,17 @@ const optionOf = ({ name, type, about }: DescribedTable['columns'][number]) => (
 
 /** Returns tables by schema, as the completion takes them. */
 function namespaceOf(tables: readonly DescribedTable[]): SQLNamespace {
-  const schemas: Record<string, Record<string, SQLNamespace>> = {}
-  const main: Record<string, SQLNamespace> = {}
+  const schemas: Record<string, Record<string, SQLNamespace>> = { '': {} }
   for (const { name, about, columns } of tables) {
-    const [table, schema] = name.split('.').reverse() as [string, string?]
-    if (schema !== undefined) schemas[schema] ??= {}
-    const place = schema === undefined ? main : schemas[schema]!
-    place[table] = {
+    const [table, schema = ''] = name.split('.').reverse() as [string, string?]
+    schemas[schema] ??= {}
+    schemas[schema][table] = {
       self: { label: table, type: 'type', ...(about && { info: about }) },
       children: columns.map(optionOf),
     }
   }
-  return { ...schemas, ...main }
+  const { '': main, ...named } = schemas
+  return { ...named, ...main }
 }
 
 /** Completes the columns of tables that the text names, without their table. */
@@ -110,7 +109,8 @@ const columnsNamed =
     return options.size === 0 ? null : { from: word.from, options: [...options.values()], validFor: /^\w*$/ }
   }
 
-const languageOf = (tables: readonly DescribedTable[]) => {
+const languageOf = (given: EditorProps['tables']) => {
+  const tables = given ?? []
   const support = sql({ dialect: DIALECT, schema: namespaceOf(tables), upperCaseKeywords: true })
   return [support, support.language.data.of({ autocomplete: columnsNamed(tables) })]
 }

@@ -122,7 +122,7 @@ export function Tile<Row>(props: TileProps<Row>) {
   )
 }
 
-export function Definitions({ metrics }: { metrics: readonly ListedMetric[] }) {
+function Definitions({ metrics }: { metrics: readonly ListedMetric[] }) {
   return (
     <dl class="inset stack">
       {metrics.map(({ name, title, definition, misleads }) => (

@@ -5,7 +5,7 @@ import type { ListedMetric } from '../../declared-metrics.ts'
 import type { MetricsQuestion } from '../api/metrics.ts'
 import { addressOf, decoded, query } from './location.ts'
 
-export const FILTERED = ['workspace', 'organization', 'agent', 'channel'] as const
+const FILTERED = ['workspace', 'organization', 'agent', 'channel'] as const
 
 export type FilterName = (typeof FILTERED)[number]
 

@@ -2,7 +2,7 @@
 import { addDays, daysIn } from '../../../metrics/periods.ts'
 import type { WorkspaceQuota } from '../../http/quota-route.ts'
 
-export interface Projection {
+interface Projection {
   /** The days that the pace is of: after the reports of the first, until those of the last. */
   from: string
   to: string
