@@ -5,7 +5,14 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openWorkspaceContexts } from '../../src/app/workspace-context.ts'
 import { newRunId } from '../../src/app.ts'
 import { ConvohouseError } from '../../src/core/errors.ts'
-import { type Grant, SPARE_REQUESTS } from '../../src/core/governor/governor.ts'
+import {
+  type GovernorState,
+  type Grant,
+  govern,
+  newGovernor,
+  SPARE_REQUESTS,
+} from '../../src/core/governor/governor.ts'
+import { unobservedAnswer } from '../../src/core/governor/lease-entries.ts'
 import { newProgress, type WindowProgress } from '../../src/core/planning/windows.ts'
 import { grantedPeriod } from '../../src/core/quota/billing-period.ts'
 import { newQuota } from '../../src/core/quota/quota.ts'
@@ -143,6 +150,28 @@ describe('a lease whose holder was lost', () => {
     expect(recovered.answers.at(-1)).toMatchObject({ givenUp: true })
     // A second call, as after a lost result, returns the same outcome.
     expect(await steps.recoverLease(input, call)).toEqual(recovered)
+  })
+
+  it('counts a request that may follow an attempt without a connection, and assumes no bill for it', async () => {
+    const { simulated, steps, workspaceContext, call, request } = await setUp()
+    const nowMs = simulated.sandbox.clock.now()
+    const input = { request, progress: windowOf(simulated), grant: grantOf(nowMs) }
+    const { lease, requests, sessions, pageSessions, deadlineMs } = input.grant
+    const granted = { lease, requests, sessions, pageSessions, deadlineMs, agentId: 'a', window: 'a-tail', atMs: nowMs }
+    await workspaceContext.leaseLog.append({ kind: 'lease', ...granted })
+    const unsent = { ...unobservedAnswer(nowMs), unsent: true }
+    await workspaceContext.leaseLog.append({
+      kind: 'request',
+      lease,
+      agentId: 'a',
+      error: 'API_UNAVAILABLE',
+      ...unsent,
+    })
+    const { answers } = await steps.recoverLease(input, call)
+    const leases = [{ id: lease, kind: 'tail' as const, agentId: 'a', requests, sessions, pageSessions, deadlineMs }]
+    const holding: GovernorState = { ...newGovernor(), leases: leases.map(held => ({ ...held, made: 0, billed: 0 })) }
+    const state = answers.reduce((governor, answer) => govern(governor, { kind: 'answered', lease, answer }), holding)
+    expect([state.spent.requests, state.quota.pending]).toEqual([1, null])
   })
 
   it('was never started if the lease log does not contain it', async () => {

@@ -18,8 +18,8 @@ import { countRequest } from './rate-limit.ts'
  * Folds the entries of the lease log, oldest first, into a new governor. Answers count as they do in a running governor.
  *
  * `holdersDead`: the holders of open leases are known to be dead (the warehouse's lock fences embedded runs). The log then
- * lacks at most one request per lease, the one in flight (none if the previous one had no connection). It is counted, and
- * the sessions that it may have billed are held back until a usage report. Otherwise an open lease counts as spent until its
+ * lacks at most one request per lease, the one in flight. It is counted, and the sessions that it may have billed are held back
+ * until a usage report (none if the previous attempt had no connection). Otherwise an open lease counts as spent until its
  * hour has passed.
  *
  * `quota`: rebuilt from loaded pages, because the newest usage reports in the lease log alone may be too low.
@@ -31,9 +31,12 @@ export function recoverGovernor(
 ): GovernorState {
   const fresh = newGovernor(options)
   const state = entries.reduce(applyEntry, { ...fresh, quota: recovery.quota ?? fresh.quota })
-  const lost = state.leases.filter(lease => mayBeLost(lease, entries))
+  const lost = state.leases.filter(({ made, requests }) => made < requests)
   const { leases, ...rest } = recovery.holdersDead
-    ? { ...lost.reduce((left, lease) => lostRequest(left, lease, recovery.nowMs), state), leases: [] }
+    ? {
+        ...lost.reduce((left, lease) => lostRequest(left, lease, mayBeBilled(lease, entries), recovery.nowMs), state),
+        leases: [],
+      }
     : state
   // Earlier spending is not part of this run.
   return { ...rest, leases, spent: { requests: 0, sessions: 0 }, lost: NONE_LOST, breaches: 0 }
@@ -63,14 +66,14 @@ const leaseOf = (entry: LeaseGranted): Lease => ({
   deadlineMs: entry.deadlineMs,
 })
 
-/** True if a request may have been in flight when the lease's holder was killed. */
-function mayBeLost({ id, made, requests }: Lease, entries: readonly LeaseEntry[]): boolean {
+/** True unless the lease bills nothing, or its newest attempt had no connection, so that the next one has hardly reached the vendor. */
+function mayBeBilled({ id, pageSessions }: Lease, entries: readonly LeaseEntry[]): boolean {
   const newest = entries.findLast(entry => entry.kind === 'request' && entry.lease === id)
-  return made < requests && !(newest?.kind === 'request' && newest.unsent)
+  return pageSessions > 0 && !(newest?.kind === 'request' && newest.unsent)
 }
 
-const lostRequest = (state: GovernorState, lease: Lease, nowMs: number): GovernorState => ({
+const lostRequest = (state: GovernorState, lease: Lease, isBilled: boolean, nowMs: number): GovernorState => ({
   ...state,
   rateLimit: countRequest(state.rateLimit, nowMs, lease),
-  quota: lease.pageSessions === 0 ? state.quota : holdBack(state.quota, lease.pageSessions, nowMs),
+  quota: isBilled ? holdBack(state.quota, lease.pageSessions, nowMs) : state.quota,
 })

@@ -39,9 +39,9 @@ export async function recoverLease(fetching: Fetching, start: WindowProgress, gr
   const ended = entries.some(entry => entry.kind === 'end')
   if (began && !ended) {
     const atMs = fetching.now()
-    // If the newest attempt had no connection, no request was in flight.
-    if (answers.filter(({ unsent }) => !unsent).length < grant.requests && !answers.at(-1)?.unsent) {
-      const answer = unobservedAnswer(atMs)
+    if (answers.filter(({ unsent }) => !unsent).length < grant.requests) {
+      // After an attempt without a connection, the next one has hardly reached the vendor: it is counted, but no bill is assumed.
+      const answer = { ...unobservedAnswer(atMs), ...(answers.at(-1)?.unsent && { isProbe: true }) }
       answers.push(answer)
       const { agentId } = start.window
       await fetching.leaseLog.append({ kind: 'request', lease: grant.lease, agentId, error: 'INTERRUPTED', ...answer })
