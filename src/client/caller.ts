@@ -108,9 +108,9 @@ export function createCaller(options: VendorClientOptions): Caller {
       return runAttempts<T>(
         { ...policy, maxAttempts },
         {
-          send() {
+          send(allowed) {
             sentToken = tokens[0]!
-            return transport.send(target, { accept, token: sentToken, signal })
+            return transport.send(target, { accept, token: sentToken, signal, allowed })
           },
           read: (sent, attempt) => read(sent, asked(attempt)),
           unsent: (attempt, why) =>

@@ -82,16 +82,18 @@ describe('the client of a sync', () => {
 describe('connections', () => {
   it('never exceed the limit, and a queued request does not ask its observer yet', async () => {
     const { client, server } = await clientFor([later(30, json(PAGE))], { connections: 2 })
-    let allowed = 0
+    const running = new Set<number>()
     let most = 0
-    const attempts = {
-      allow: () => {
-        most = Math.max(most, ++allowed)
-        return true
-      },
-      outcome: () => void allowed--,
-    }
-    const pages = Array.from({ length: 6 }, () => client.exportConversations({ agentId: 'a1', query: {}, attempts }))
+    const pages = Array.from({ length: 6 }, (_, index) => {
+      const attempts = {
+        allow: () => {
+          most = Math.max(most, running.add(index).size)
+          return true
+        },
+        outcome: () => void running.delete(index),
+      }
+      return client.exportConversations({ agentId: 'a1', query: {}, attempts })
+    })
     await Promise.all(pages)
     expect(server.mostAtOnce()).toBe(2)
     expect(most).toBe(2)

@@ -12,11 +12,14 @@
 import { ConvohouseError, type ErrorCode, isCode } from '../../core/errors.ts'
 import type { Slots } from '../../core/slots.ts'
 import { SECOND } from '../../core/time.ts'
-import type { Sent } from './transport.ts'
+import { NOT_ALLOWED, type Sent } from './transport.ts'
 
 export interface AttemptObserver {
-  /** Called right before each attempt, counted from 1; returns false to prevent it. */
-  allow(attempt: number): boolean | Promise<boolean>
+  /**
+   * Returns false to prevent an attempt, counted from 1. Called before each attempt, and again right before its bytes are written: a
+   * process that was frozen while it connected must send nothing after its lease is over.
+   */
+  allow(attempt: number): boolean
   /** Called once for each allowed attempt, before its answer is used. */
   outcome(outcome: AttemptOutcome): void | Promise<void>
 }
@@ -48,7 +51,8 @@ export interface AttemptPolicy {
 }
 
 interface Attempts<T> {
-  send: () => Promise<Sent>
+  /** Sends the request, unless `allowed` returns false once a connection is open. */
+  send: (allowed: () => boolean) => Promise<Sent>
   /** Parses the answer. @throws the attempt's error where the answer is not usable */
   read: (sent: Sent, attempt: number) => T
   /** Builds the error of an attempt that was not made. */
@@ -86,8 +90,9 @@ async function attemptOnce<T>(
   attempt: number,
   failure: ConvohouseError | undefined,
 ): Promise<Attempted<T>> {
-  if (observer && !(await observer.allow(attempt))) throw failure ?? notSent(attempt, 'not-allowed')
-  const sent = await send()
+  const allowed = () => observer?.allow(attempt) ?? true
+  const sent = allowed() ? await send(allowed) : null
+  if (sent === null || sent.breakdown?.reason === NOT_ALLOWED) throw failure ?? notSent(attempt, 'not-allowed')
   const result = settle(() => read(sent, attempt))
   const unsent = sent.exchange === null && sent.breakdown.unsent === true
   await observer?.outcome({

