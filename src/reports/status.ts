@@ -1,6 +1,7 @@
 // The state of one workspace: conversations, agents, runs, quota, findings, landing and webhook events.
 import { quoteText } from '../catalog/layout.ts'
 import type { WorkspaceConfig } from '../config.ts'
+import type { Overdue } from '../core/overdue.ts'
 import type { Gap } from '../core/planning/gaps.ts'
 import type { MeasuredRefreshes } from '../core/planning/refresh-rule.ts'
 import type { ReadRange } from '../core/planning/rereads.ts'
@@ -13,7 +14,7 @@ import { activeConversations, measuredRefreshes, shiftedRanges } from '../wareho
 import { type Rows, withParams } from '../warehouse/query/rows.ts'
 import { type AgentStatus, agentStatus } from './coverage.ts'
 import { type EventsStatus, eventsStatus } from './events.ts'
-import { type Overdue, overdueOf, syncTimes } from './freshness.ts'
+import { overdueOf, syncTimes } from './freshness.ts'
 import { readGaps } from './gaps.ts'
 import { type QuotaStatus, quotaStatus } from './quota.ts'
 import { NO_RUNS, type RunsStatus, runsStatus } from './runs.ts'

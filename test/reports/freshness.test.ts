@@ -53,7 +53,7 @@ async function judged({ schedule, success = 0, usual, newest, event = 0, run, fa
 
 const every = (everyMs: number): Schedule => ({ everyMs, jitterMs: 0 })
 const cron = (text: string): Schedule => ({ cron: text, jitterMs: 0 })
-const late = [{ what: expect.stringMatching(/^no sync has succeeded for /) }]
+const late = [{ kind: 'no-sync', what: expect.stringMatching(/^no sync has succeeded for /) }]
 const ISO = (age: number) => new Date(NOW - age).toISOString()
 
 it.each<[string, Case, object[]]>([
@@ -75,7 +75,7 @@ it.each<[string, Case, object[]]>([
   [
     'if it ended in the future, since the clock is wrong',
     { success: -2 * HOUR },
-    [{ what: "the last sync ended in 2 h by this machine's clock" }],
+    [{ kind: 'clock-wrong', since: ISO(-2 * HOUR), what: "the last sync ended in 2 h by this machine's clock" }],
   ],
   ['not while it is paused', { success: 5 * DAY, run: { state: 'paused' } }, []],
   [
@@ -89,12 +89,14 @@ it.each<[string, Case, object[]]>([
 })
 
 it('webhook events are overdue if conversations came without them, or they are not applied; not in a quiet workspace', async () => {
-  const none = [{ what: expect.stringMatching(/^no webhook event has come for 2 d/) }]
+  const none = [
+    { kind: 'no-events', since: ISO(2 * DAY), what: expect.stringMatching(/^no webhook event has come for 2 d/) },
+  ]
   const schedule = every(HOUR)
   expect(await judged({ schedule, event: 2 * DAY, newest: HOUR })).toMatchObject(none)
   expect(await judged({ schedule, event: 2 * DAY, newest: 3 * DAY })).toEqual([])
-  const never = { what: 'no webhook event has come since the first sync, 6 d ago', hint: expect.any(String) }
-  expect(await judged({ schedule, event: null, newest: HOUR })).toEqual([never])
+  const never = { kind: 'no-first-event', what: 'no webhook event has come since the first sync, 6 d ago' }
+  expect(await judged({ schedule, event: null, newest: HOUR })).toMatchObject([never])
   expect(await judged({ schedule, event: null, newest: 7 * DAY })).toEqual([])
   const home = await temporaryFolder()
   const { sealed } = spoolFolders(home, 'ws')
@@ -104,18 +106,23 @@ it('webhook events are overdue if conversations came without them, or they are n
     '{}\n',
   )
   expect(await judged({ home, event: 4 * DAY })).toMatchObject([
-    { what: expect.stringContaining('have waited for 3 d') },
+    { kind: 'events-waiting', since: ISO(3 * DAY), what: expect.stringContaining('have waited for 3 d') },
   ])
 })
 
 it('a target is overdue if it has lacked changes for longer than `publish.every` or --max-age allows', () => {
+  const allowed = (everyMs: number, maxAgeMs?: number) => ({ everyMs, maxAgeMs, nowMs: NOW })
   const status = { target: 'bi', lagSeconds: 7_200 } as TargetStatus
-  expect(overdueTarget(status, 15 * MINUTE, undefined)).toMatchObject([{ what: 'bi has lacked changes for 2 h' }])
-  expect(overdueTarget(status, DAY, undefined)).toEqual([])
-  expect(overdueTarget(status, DAY, HOUR)).toHaveLength(1)
-  expect(overdueTarget({ ...status, lagSeconds: null }, MINUTE, MINUTE)).toEqual([])
-  const never = overdueTarget({ ...status, asOf: null }, 15 * MINUTE, undefined)
-  expect(never).toMatchObject([{ what: 'bi was never published to; the first sync succeeded 2 h ago' }])
+  expect(overdueTarget(status, allowed(15 * MINUTE))).toMatchObject([
+    { kind: 'target-behind', since: ISO(2 * HOUR), what: 'bi has lacked changes for 2 h' },
+  ])
+  expect(overdueTarget(status, allowed(DAY))).toEqual([])
+  expect(overdueTarget(status, allowed(DAY, HOUR))).toHaveLength(1)
+  expect(overdueTarget({ ...status, lagSeconds: null }, allowed(MINUTE, MINUTE))).toEqual([])
+  const never = overdueTarget({ ...status, asOf: null }, allowed(15 * MINUTE))
+  expect(never).toMatchObject([
+    { kind: 'target-empty', what: 'bi was never published to; the first sync succeeded 2 h ago' },
+  ])
 })
 
 it('a conversation from 2150 is not the newest one, and a target that was never published to lacks all since the first sync', async () => {

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import type { Stores } from '../../app/stores.ts'
 import type { Config, WorkspaceConfig } from '../../config.ts'
 import { EXIT_CODES } from '../../core/errors.ts'
-import type { Overdue } from '../../reports/freshness.ts'
+import type { Overdue } from '../../core/overdue.ts'
 import type { Rows } from '../../warehouse/query/rows.ts'
 import { describeError } from '../terminal/error-text.ts'
 

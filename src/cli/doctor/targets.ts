@@ -33,7 +33,7 @@ export const targets: Check = async ({ config, rows, answers, nowMs, maxAgeMs, o
     const lag = isUnread
       ? skip(`${target.name}: its last publication is not checked, since the warehouse cannot be read`)
       : lagOf(status, nowMs)
-    const old = overdueTarget(status, config.publish.everyMs, maxAgeMs).map(overdue)
+    const old = overdueTarget(status, { everyMs: config.publish.everyMs, nowMs, maxAgeMs }).map(overdue)
     found.push(...own, ...old, ...(isWrong || (old.length > 0 && !status.isGone) ? [] : [lag]))
   }
   return [...found, ...(await outcomesOf(() => keyOf(config, statuses)))]

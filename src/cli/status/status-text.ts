@@ -1,12 +1,12 @@
 // The status of a workspace as text.
 
 import { isSegment } from '../../client/address.ts'
+import type { Overdue } from '../../core/overdue.ts'
 import { outcomeText } from '../../core/run-record.ts'
 import { formatDuration, SECOND } from '../../core/time.ts'
 import { ago, bytes, count, counted } from '../../core/words.ts'
 import type { AgentStatus, Span } from '../../reports/coverage.ts'
 import type { EventsStatus, RefusedStatus } from '../../reports/events.ts'
-import type { Overdue } from '../../reports/freshness.ts'
 import { filterText, type TargetStatus } from '../../reports/publications.ts'
 import type { QuotaStatus } from '../../reports/quota.ts'
 import type { RunStatus, RunsStatus } from '../../reports/runs.ts'

@@ -2,10 +2,11 @@
 import type { Command } from 'commander'
 import { openStores } from '../../app/stores.ts'
 import { isCode } from '../../core/errors.ts'
+import type { Overdue } from '../../core/overdue.ts'
 import { bytes } from '../../core/words.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
-import { type Overdue, overdueTarget } from '../../reports/freshness.ts'
+import { overdueTarget } from '../../reports/freshness.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
 import { type WorkspaceStatus, workspaceStatus, workspacesIn } from '../../reports/status.ts'
 import { type StoredResult, storedResults } from '../../warehouse/checks/results.ts'
@@ -103,8 +104,10 @@ async function statusesOf(
     const options = { home: storage.home, landing, leaseLog, workspaceId, settings, rows, isHeld, nowMs: Date.now() }
     statuses.push(await workspaceStatus({ ...options, maxAgeMs: flags.maxAge }))
   }
-  const targets = config ? await targetStatuses(rows, config.targets, Date.now()) : []
-  const judged = targets.map(one => ({ ...one, overdue: overdueTarget(one, config!.publish.everyMs, flags.maxAge) }))
+  const nowMs = Date.now()
+  const targets = config ? await targetStatuses(rows, config.targets, nowMs) : []
+  const allowed = { everyMs: config?.publish.everyMs ?? 0, nowMs, maxAgeMs: flags.maxAge }
+  const judged = targets.map(one => ({ ...one, overdue: overdueTarget(one, allowed) }))
   return { statuses, targets: judged }
 }
 

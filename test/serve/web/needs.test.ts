@@ -44,12 +44,13 @@ describe('the needs of an operator', () => {
     expect(textsOf(pipelineOf([workspace({ lastFailure })]))).toEqual([text])
     const lastSuccess = failed({ endedAt: '2026-11-20T11:30:00Z' })
     expect(textsOf(pipelineOf([workspace({ lastFailure, lastSuccess })]))).toEqual([])
-    const events = {
-      ...workspace().events,
-      ...{ types: [{ type: 't', events: 1, last: '2026-11-18T11:30:00Z' }], waitingSince: '2026-11-20T11:40:00Z' },
-    }
-    expect(textsOf(pipelineOf([workspace({ lastFailure, overdue: [{}], events })]))).toEqual([
-      'The data is older than the schedule allows: no sync has succeeded yet, the last event came 2 days ago, events have waited for 20 min',
+    const overdue: ShownStatus['overdue'] = [
+      { kind: 'no-sync', since: '2026-11-18T11:30:00Z' },
+      { kind: 'events-waiting', since: '2026-11-20T10:00:00Z' },
+    ]
+    expect(textsOf(pipelineOf([workspace({ lastFailure, overdue })]))).toEqual([
+      'No sync has succeeded for 2 d',
+      'Webhook events have waited for 2 h to be applied',
       text,
     ])
   })
@@ -88,7 +89,13 @@ describe('the needs of an operator', () => {
       ],
       targets: [
         {
-          ...{ target: 'd', overdue: [{}], isGone: true, behind: 3, lagSeconds: 7_200 },
+          ...{
+            target: 'd',
+            overdue: [{ kind: 'target-behind', since: '2026-11-20T10:00:00Z' }],
+            isGone: true,
+            behind: 3,
+            lagSeconds: 7_200,
+          },
           ...{ selectingNone: ['x'], failure: { since: '2026-11-20T10:00:00Z', code: 'E' } },
         } as never,
       ],
@@ -101,7 +108,7 @@ describe('the needs of an operator', () => {
       '1 segment of the spool cannot be read',
       '2 webhook events are damaged on disk',
       '3 webhook requests were refused (wrong secret), the last 10 min ago',
-      'The target d is older than its schedule allows: its files are no longer there: the next publication writes it from empty',
+      'The target d has lacked changes for 2 h',
       'Publishing to d fails since 2 h ago (E)',
       'The files of d are no longer there',
       'The rows of d: nothing is selected by x',

@@ -1,8 +1,8 @@
 // What of the pipeline's state needs an operator, each in one line, and what to do about it.
+import { type Overdue, overdue } from '../../../core/overdue.ts'
 import { MINUTE } from '../../../core/time.ts'
 import { counted } from '../../../core/words.ts'
 import type { RefusedStatus } from '../../../reports/events.ts'
-import type { Overdue } from '../../../reports/freshness.ts'
 import type { TargetStatus } from '../../../reports/publications.ts'
 import type { RunStatus } from '../../../reports/runs.ts'
 import type { WorkspaceStatus } from '../../../reports/status.ts'
@@ -58,18 +58,11 @@ const refusals = (refused: readonly RefusedStatus[], whose: string, nowMs: numbe
     ),
   )
 
-function overdueNeed({ lastSuccess, events }: ShownStatus, nowMs: number): Need {
-  const lastEvent = events.types.map(({ last }) => last).sort()
-  const times = [
-    lastSuccess ? `the last successful sync ended ${agoText(lastSuccess.endedAt, nowMs)}` : 'no sync has succeeded yet',
-    lastEvent.length > 0 && `the last event came ${agoText(lastEvent.at(-1)!, nowMs)}`,
-    events.waitingSince && `events have waited for ${ageText((nowMs - Date.parse(events.waitingSince)) / 1_000)}`,
-  ]
-  return need(
-    `the data is older than the schedule allows: ${times.filter(Boolean).join(', ')}`,
-    'Check that `convohouse up`, `worker` or `sync --watch` runs; `convohouse status` says what is overdue, and why.',
-  )
-}
+const overdueNeeds = (found: Shown<readonly Overdue[]>, subject: string, nowMs: number): Need[] =>
+  found.map(({ kind, since }) => {
+    const { what, hint } = overdue(kind, Date.parse(since), nowMs)
+    return need(`${subject}${what}`, hint)
+  })
 
 function failureNeed({ state, endedAt, errorCode }: ShownRun, nowMs: number): Need {
   const code = errorCode ? ` (${errorCode})` : ''
@@ -79,9 +72,9 @@ function failureNeed({ state, endedAt, errorCode }: ShownRun, nowMs: number): Ne
 }
 
 function runNeeds(status: ShownStatus, nowMs: number): Maybe[] {
-  const { lastRun, lastSuccess, lastFailure, overdue } = status
+  const { lastRun, lastSuccess, lastFailure } = status
   return [
-    overdue.length > 0 && overdueNeed(status, nowMs),
+    ...overdueNeeds(status.overdue, '', nowMs),
     lastFailure && (lastFailure.endedAt ?? '') > (lastSuccess?.endedAt ?? '') && failureNeed(lastFailure, nowMs),
     lastRun?.state === 'paused' &&
       need(`the sync is paused since ${agoText(lastRun.pausedAt, nowMs)}`, '`convohouse resume` continues it.'),
@@ -176,13 +169,9 @@ export function lackText({
 }
 
 function targetNeeds(target: Pipeline['targets'][number], nowMs: number): Maybe[] {
-  const { target: name, overdue, failure, isGone, selectingNone } = target
+  const { target: name, failure, isGone, selectingNone } = target
   return [
-    overdue.length > 0 &&
-      need(
-        `the target ${name} is older than its schedule allows: ${lackText(target)}`,
-        '`convohouse up`, `worker` and `sync --watch` publish; after a single `sync`, run `convohouse publish`.',
-      ),
+    ...overdueNeeds(target.overdue, `the target ${name} `, nowMs),
     failure && need(`publishing to ${name} fails since ${agoText(failure.since, nowMs)} (${failure.code})`, CODE),
     isGone && need(`the files of ${name} are no longer there`, 'The next publication writes it.'),
     selectingNone.length > 0 && need(`the rows of ${name}: nothing is selected by ${selectingNone.join(', ')}`, STATUS),
