@@ -122,7 +122,7 @@ export async function runShell({ access, mode: firstMode, limits, historyFile }:
       return command(line.replace(/[\s;]+$/, ''))
     }
     const { statements, rest } = splitStatements(`${begun}${line}\n`)
-    begun = rest.trim() === '' ? '' : rest
+    begun = rest
     for (const statement of statements) {
       await remember(onOneLine(statement))
       await show(statement)

@@ -41,7 +41,7 @@ export function firstWord(sql: string): string | undefined {
 /** Matches the beginning of a text in quotes that is not closed: a closed one is a token of its own. */
 const OPEN_QUOTE = /^(['"]|\$[A-Za-z_]*\$)/
 
-/** Returns the statements that a semicolon ends, and the text after the last of them. */
+/** Returns the statements that a semicolon ends, and the text after the last of them; none if that has only spaces and closed comments. */
 export function splitStatements(sql: string): { statements: string[]; rest: string } {
   const statements: string[] = []
   let from = 0
@@ -52,7 +52,10 @@ export function splitStatements(sql: string): { statements: string[]; rest: stri
     statements.push(sql.slice(from, end))
     from = end
   }
-  return { statements: statements.filter(one => trimStatement(one) !== ''), rest: sql.slice(from) }
+  const rest = sql.slice(from)
+  // In an open comment, a semicolon ends nothing.
+  const isBegun = trimStatement(rest) !== '' || [...tokens(`${rest};`)].at(-1)!.text !== ';'
+  return { statements: statements.filter(one => trimStatement(one) !== ''), rest: isBegun ? rest : '' }
 }
 
 /** Returns the statement on one line; null if one of its texts contains a line break. */
