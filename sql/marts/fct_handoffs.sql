@@ -55,6 +55,10 @@ by_key AS (
   SELECT workspace_id, organization_id, team_key, min({is_gone: NOT is_listed, team_id: team_id}).team_id AS team_id
   FROM marts.dim_teams WHERE trim(team_key) <> '' GROUP BY ALL
 ),
+-- For handoffs without an organization: keys that one organization alone has.
+by_key_alone AS (
+  SELECT workspace_id, team_key, any_value(team_id) AS team_id FROM by_key GROUP BY ALL HAVING count(*) = 1
+),
 by_ids AS (
   SELECT DISTINCT workspace_id, agent_id, conversation_id, handoff_position AS position, team_id
   FROM scoped('conversation_handoff_team_ids') WHERE trim(team_id) <> ''
@@ -93,14 +97,15 @@ SELECT
   h.is_reversed,
   or_null(h.accepted_by) AS accepted_by, p.name AS accepted_by_name,
   or_null(h.organization_id) AS organization_id, coalesce(or_null(o.name), or_null(h.organization_id)) AS organization_name,
-  h.requested_key AS requested_team_key, b.team_id AS requested_team_id, coalesce(rt.team_label, h.requested_key) AS requested_team_label,
+  h.requested_key AS requested_team_key, coalesce(b.team_id, a.team_id) AS requested_team_id, coalesce(rt.team_label, h.requested_key) AS requested_team_label,
   coalesce(t.teams, 0) AS teams, t.team_ids, t.team_labels
 FROM handed h
 JOIN scoped('conversations') c USING (workspace_id, agent_id, conversation_id)
 LEFT JOIN handoff_teams t ON t.workspace_id = h.workspace_id AND t.agent_id = h.agent_id AND t.conversation_id = h.conversation_id
   AND t.position = h.position
 LEFT JOIN by_key b ON b.workspace_id = h.workspace_id AND b.organization_id = h.organization_id AND b.team_key = h.requested_key
-LEFT JOIN marts.dim_teams rt ON rt.workspace_id = b.workspace_id AND rt.team_id = b.team_id
+LEFT JOIN by_key_alone a ON a.workspace_id = h.workspace_id AND a.team_key = h.requested_key AND or_null(h.organization_id) IS NULL
+LEFT JOIN marts.dim_teams rt ON rt.workspace_id = h.workspace_id AND rt.team_id = coalesce(b.team_id, a.team_id)
 LEFT JOIN organizations o ON o.workspace_id = h.workspace_id AND o.organization_id = h.organization_id
 LEFT JOIN _workspaces w ON w.workspace_id = h.workspace_id
 LEFT JOIN marts.dim_agents d ON d.workspace_id = h.workspace_id AND d.agent_id = h.agent_id

@@ -32,6 +32,7 @@ export interface MetricRow {
   isOther: boolean
   workspace: string | null
   value: string | null
+  /** The newest of the value. */
   label: string | null
   numerator: number | null
   denominator: number | null
@@ -138,7 +139,7 @@ shown AS (
   WHERE ${rowsSql(where, rows)}
 )${split ? `,${ranked}` : ''}
 SELECT _before AS "isBefore", ${grain === 'none' ? 'NULL' : '_bucket::VARCHAR'} AS bucket,
-  ${split ? 'grouping(_value) = 0 AS "isSplit", coalesce(_other, false) AS "isOther", _workspace AS workspace, _value AS value, any_value(_label) AS label' : 'false AS "isSplit", false AS "isOther", NULL AS workspace, NULL AS value, NULL AS label'},
+  ${split ? 'grouping(_value) = 0 AS "isSplit", coalesce(_other, false) AS "isOther", _workspace AS workspace, _value AS value, arg_max(_label, day) AS label' : 'false AS "isSplit", false AS "isOther", NULL AS workspace, NULL AS value, NULL AS label'},
   ${figures.join(',\n  ')}
 FROM ${split ? 'shown' : 'found'}
 GROUP BY GROUPING SETS (${sets.join(', ')})`

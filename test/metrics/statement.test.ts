@@ -167,3 +167,19 @@ it('any split, grain, filter and comparison equals a recomputation from the rows
   })
   await fc.assert(check, { numRuns: rounds('METRIC_STATEMENTS', { usual: 60, deep: 2_000 }) })
 })
+
+it('a value has one label, the newest', async () => {
+  const connection = await instance.connect()
+  await connection.run(`CREATE OR REPLACE TABLE marts.named AS FROM (VALUES
+    ('w1', 'a', 'New', DATE '2026-02-22', true), ('w1', 'a', 'Older', DATE '2026-02-21', true), ('w1', 'a', NULL, DATE '2026-02-23', true)
+  ) t(workspace_id, agent_id, agent_title, day, is_counted)`)
+  const period = { from: FROM, to: '2026-02-28' }
+  const [statement] = statementsOf(
+    [{ ...COUNT!, mart: 'named' }],
+    { period, before: null, filters: {} },
+    { grain: 'none', split: 'agent', top: 3, today: '2030-01-01' },
+  )
+  const rows = (await connection.runAndReadAll(statement!.sql)).getRowObjectsJS()
+  expect(rows.filter(({ isSplit }) => isSplit)).toMatchObject([{ value: 'a', label: 'New', numerator: 3 }])
+  connection.closeSync()
+})
