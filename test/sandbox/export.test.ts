@@ -235,7 +235,8 @@ describe('a record', () => {
     const begun = records.map(({ firstMessageTS }) => firstMessageTS as number)
     const resolved = records.flatMap(({ resolvedAt }) => (resolvedAt as number | null) ?? [])
     const handoffs = records.flatMap(
-      ({ handoffHistory }) => (handoffHistory ?? []) as { requestedAt: number; acceptedAt: number | null }[],
+      ({ handoffHistory }) =>
+        (handoffHistory ?? []) as { requestedAt: number; acceptedAt: number | null; completedAt?: number }[],
     )
     const accepted = handoffs.filter(({ acceptedAt }) => acceptedAt !== null) as {
       requestedAt: number
@@ -250,6 +251,9 @@ describe('a record', () => {
       expect(share(times, 8, 18)).toBeGreaterThan(0.8)
       expect(share(times, 12, 13)).toBeLessThan(share(times, 11, 12))
     }
+    const waiting = handoffs.filter(({ acceptedAt, completedAt }) => acceptedAt === null && !completedAt)
+    expect(waiting.filter(({ requestedAt }) => requestedAt < START_MS - 50 * HOUR)).toEqual([])
+    expect(handoffs.some(({ acceptedAt, completedAt }) => acceptedAt === null && completedAt)).toBe(true)
     const reversed = accepted.filter(({ requestedAt, acceptedAt }) => acceptedAt < requestedAt)
     expect([reversed.length > 0, reversed.length < accepted.length / 20]).toEqual([true, true])
   })

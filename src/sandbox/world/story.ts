@@ -73,6 +73,7 @@ export function momentsOf(life: Life): number[] {
     ...persistedMs(course),
     course.handoff?.requestedMs,
     course.handoff?.acceptedMs,
+    course.handoff?.abandonedMs,
   ])
   const all = [...scheduleMoments(life), ...during, life.csatMs, ...life.noteMs].filter(ms => ms !== undefined)
   return [...new Set(all)].sort((a, b) => a - b)
@@ -80,8 +81,10 @@ export function momentsOf(life: Life): number[] {
 
 /** Returns a time in each hour in which something happens: sessions are shorter than an hour. Costs less than a life. */
 export function coarseMomentsOf(seed: number, schedule: Schedule): number[] {
+  const { index, sessions } = schedule
   const { csatMs, noteMs, bugMs } = aftermathOf(seed, schedule)
-  return [...scheduleMoments(schedule), csatMs, bugMs, ...noteMs].filter(ms => ms !== undefined)
+  const abandoned = sessions.map((one, session) => handoffOf({ seed, index, session }, one)?.abandonedMs)
+  return [...scheduleMoments(schedule), csatMs, bugMs, ...noteMs, ...abandoned].filter(ms => ms !== undefined)
 }
 
 function aftermathOf(seed: number, { index, sessions }: Schedule): Aftermath {
@@ -124,8 +127,14 @@ function middles(exchanges: number): number[] {
 
 export type Handoff = NonNullable<ReturnType<typeof handoffOf>>
 
-/** Returns the handoff of a session to a person; undefined if it has none. Without `acceptedMs`, nobody accepted it. */
-function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs, handedOff, staffing }: Session) {
+/**
+ * Returns the handoff of a session to a person; undefined if it has none. Without `acceptedMs`, nobody accepted it: at `abandonedMs` the
+ * contact gives up waiting.
+ */
+function handoffOf(
+  { seed, index, session }: SessionKey,
+  { startMs, endMs, handedOff, staffing, resolvedMs = Number.POSITIVE_INFINITY }: Session,
+) {
   if (!handedOff) return undefined
   const draw = new Draw(seed, index, PURPOSE.handoff + session)
   draw.word() // the schedule uses this draw
@@ -144,6 +153,7 @@ function handoffOf({ seed, index, session }: SessionKey, { startMs, endMs, hande
     teamIds: draw.made(0.9, () => teams.map(({ id }) => id)),
     teamKeys: draw.made(0.9, () => teams.map(({ key }) => key)),
     queuePosition: draw.made(0.7, () => draw.int(1, 12)),
+    abandonedMs: accepted ? undefined : Math.min(resolvedMs, endMs + draw.logarithmic(HOUR, 2 * DAY)),
   }
 }
 

@@ -90,12 +90,13 @@ const handoffs = ({ sessions, life, asOfMs }: Scene) =>
     return handoff === undefined || handoff.requestedMs > asOfMs ? [] : [element(handoff, asOfMs, endMs)]
   })
 
-function element({ requestedMs, acceptedMs, acceptedBy, ...others }: Handoff, asOfMs: number, endMs?: number) {
+function element(handoff: Handoff, asOfMs: number, endMs?: number) {
+  const { requestedMs, acceptedMs, acceptedBy, abandonedMs, ...others } = handoff
   const acceptedAt = past(acceptedMs, asOfMs)
   return {
     requestedAt: requestedMs,
     acceptedAt: acceptedAt ?? null,
-    completedAt: acceptedAt === undefined ? undefined : endMs,
+    completedAt: acceptedAt === undefined ? past(abandonedMs, asOfMs) : endMs,
     acceptedBy: acceptedAt === undefined ? undefined : acceptedBy![0],
     ...others,
   }
@@ -118,9 +119,10 @@ export function delegationOf({ life, asOfMs, index }: Scene): Delegation | undef
 const lastHandoff = ({ life, asOfMs }: Scene): Handoff | undefined =>
   life.courses.findLast(({ handoff }) => past(handoff?.requestedMs, asOfMs) !== undefined)?.handoff
 
-/** Returns the `state` of an open chat: a person is requested in its last session, or has taken over. */
-function handoffState({ life, sessions, asOfMs }: Scene): 'ai-chatting' | 'requested_chat' | 'human-chatting' {
+/** Returns the `state` of a chat that the contact has not left: a person is requested in its last session, or has taken over. */
+function handoffState({ life, sessions, asOfMs }: Scene) {
   const handoff = life.courses[sessions.length - 1]!.handoff
   if (handoff === undefined || handoff.requestedMs > asOfMs) return 'ai-chatting'
+  if (past(handoff.abandonedMs, asOfMs) !== undefined) return 'ended_chat'
   return past(handoff.acceptedMs, asOfMs) === undefined ? 'requested_chat' : 'human-chatting'
 }
