@@ -93,6 +93,14 @@ describe('a period that was not exported completely', () => {
   })
 })
 
+it('beside a list with test conversations, figures are said to leave them out', async () => {
+  const tab = await open('/conversations?period=last-12-months')
+  expect(await tab.locator('.context').textContent()).toContain('test conversations left out')
+  await tab.locator('label', { hasText: 'Also tests' }).click()
+  await settled(tab)
+  expect(await tab.locator('.context').textContent()).toContain('figures leave out test conversations')
+})
+
 describe('a tile', () => {
   it('that fails says so and can be asked again, and the others stay', async () => {
     const { page: tab } = await openPage(browser)

@@ -43,7 +43,13 @@ export function ContextLine({ withPeriod }: { withPeriod: boolean }) {
             data as of {age < 90 ? 'just now' : `${ageText(age)} ago`}
           </span>
         )}
-        {withPeriod && query.value.get('tests') !== 'yes' && <span>test conversations left out</span>}
+        {withPeriod && (
+          <span>
+            {query.value.get('tests') === 'yes'
+              ? 'figures leave out test conversations'
+              : 'test conversations left out'}
+          </span>
+        )}
       </p>
       {answer && !totalOf(answer).isCovered && (
         <p class="doubt" role="status">
