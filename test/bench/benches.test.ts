@@ -18,6 +18,7 @@ const BENCHES: Record<string, string> = {
   serve: '--records 300 --rows 3000 --rounds 1',
   dashboard: '--records 300 --rows 3000 --rounds 1',
   size: '--days 1',
+  up: '--records 300 --rounds 1',
   webhooks: '--rounds 1',
   ...(process.env.DLT_PYTHON && { peers: '--records 300 --rounds 1' }),
 }

@@ -9,6 +9,7 @@ import { publishBench } from './publish.ts'
 import { replayBench } from './replay.ts'
 import { serveBench } from './serve.ts'
 import { sizeBench } from './size.ts'
+import { upBench } from './up.ts'
 import { upsertBench } from './upsert.ts'
 import { webhooksBench } from './webhooks.ts'
 
@@ -23,6 +24,7 @@ const BENCHES = {
   serve: serveBench,
   dashboard: dashboardBench,
   size: sizeBench,
+  up: upBench,
   webhooks: webhooksBench,
 }
 
