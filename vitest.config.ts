@@ -45,6 +45,7 @@ const LONG = `
   warehouse/corpus
   contract/workers contract/owner contract/sync-command contract/publishing contract/up contract/
   faults/disk faults/warehouse faults/second-process faults/kills faults/
+  browser/ serve/readers serve/web serve/ vendor-model/with-duckdb vendor-model/
   publish/targets workflows/refresh-by-events run/replay run/expiry warehouse/marts/ cli/demo
   cli/publish steps/ run/ workflows/ cli/sync publish/ cli/ warehouse/`.match(/\S+/g)!
 

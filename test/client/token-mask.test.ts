@@ -78,7 +78,7 @@ describe('a failed answer', () => {
         const kept = failedWithoutToken(received, { tokens: [token], encoding: null }).toString('latin1')
         for (const other of Object.values(ENCODINGS)) expect(kept).not.toContain(other(token))
       }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2_000 }) },
+      { numRuns: rounds('FAULT_RUNS', { usual: 40, deep: 2_000 }) },
     )
   })
 
@@ -240,7 +240,7 @@ describe('a page that echoes the token with escapes', () => {
         layers: fc.array(fc.constantFrom(...Object.keys(LAYERS)), { maxLength: 3 }),
       })
       const long = tokens.filter(one => one.length >= 16 && /[A-Za-z]/.test(one))
-      fc.assert(fc.property(long, echoes, expectMasked), { numRuns: rounds('FAULT_RUNS', { usual: 50, deep: 1_000 }) })
+      fc.assert(fc.property(long, echoes, expectMasked), { numRuns: rounds('FAULT_RUNS', { usual: 25, deep: 1_000 }) })
     },
     600_000,
   )

@@ -265,7 +265,7 @@ describe('a bundle', () => {
         expect(flagBits).not.toContain(bit)
       }),
       {
-        numRuns: rounds('FAULT_RUNS', { usual: 40, deep: 1_000 }),
+        numRuns: rounds('FAULT_RUNS', { usual: 15, deep: 1_000 }),
         examples: members.map(at => [(at + FLAGS_BYTE) * 8, found[3]!]),
       },
     )

@@ -276,6 +276,6 @@ it('an event is the same in every notation, and contains no secret', () => {
         expect(parsed.text).not.toContain('workspaceSecret":')
       },
     ),
-    { numRuns: rounds('FAULT_RUNS', { usual: 60, deep: 50000 }) },
+    { numRuns: rounds('FAULT_RUNS', { usual: 25, deep: 50000 }) },
   )
 })

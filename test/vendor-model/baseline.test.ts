@@ -8,7 +8,7 @@ import { drawHistory } from './draw-history.ts'
 import { exportsOf, type History, runHistory } from './history.ts'
 
 const FILE = join(import.meta.dirname, 'baseline.json')
-const SEEDS = Array.from({ length: rounds('BASELINE_SEEDS', { usual: 20, deep: 40 }) }, (_, index) => index + 1)
+const SEEDS = Array.from({ length: rounds('BASELINE_SEEDS', { usual: 8, deep: 40 }) }, (_, index) => index + 1)
 
 /** The seed's history without misbehaviour, kills, limits and odd ids: everything is exported, no matter what the code reserves. */
 function behaving(seed: number): History {

@@ -5,7 +5,7 @@ import { drawHistory } from './draw-history.ts'
 import { runHistory } from './history.ts'
 import { accountOf, violationsOf } from './invariants.ts'
 
-const ROUNDS = rounds('HISTORY_ROUNDS', { usual: 12, deep: 1_500 })
+const ROUNDS = rounds('HISTORY_ROUNDS', { usual: 4, deep: 1_500 })
 const FIRST_SEED = Number(process.env.HISTORY_SEED ?? 1)
 
 /** Seeds that still violate an invariant (ADR 7). */

@@ -137,7 +137,7 @@ describe('leases of several agents', () => {
         run(vendor, chosen, done)
         expect(vendor.billed).toBeLessThanOrEqual(maxSessions + vendor.surprises)
       }),
-      { numRuns: rounds('GOVERNOR_RUNS', { usual: 400, deep: 4_000 }) },
+      { numRuns: rounds('GOVERNOR_RUNS', { usual: 120, deep: 4_000 }) },
     )
   })
 
@@ -148,7 +148,7 @@ describe('leases of several agents', () => {
         run(vendor, chosen, done)
         expect(vendor.used).toBeLessThanOrEqual(INCLUDED + vendor.surprises)
       }),
-      { numRuns: rounds('GOVERNOR_RUNS', { usual: 400, deep: 4_000 }) },
+      { numRuns: rounds('GOVERNOR_RUNS', { usual: 120, deep: 4_000 }) },
     )
   })
 

@@ -6,7 +6,7 @@ import { MINUTE } from '../../../src/core/time.ts'
 import { rounds } from '../../tier.ts'
 import { greedyOptions, greedySteps, kinds, options, REPORTED_ONCE, runModel, steps } from './governor-steps.ts'
 
-const RUNS = { numRuns: rounds('GOVERNOR_RUNS', { usual: 200, deep: 2_000 }) }
+const RUNS = { numRuns: rounds('GOVERNOR_RUNS', { usual: 100, deep: 2_000 }) }
 
 describe('a governor under any sequence of events', () => {
   it('never allows more requests within an hour than the vendor does', () => {
@@ -29,7 +29,7 @@ describe('a governor under any sequence of events', () => {
       fc.property(greedyOptions, greedySteps, (given, done) => {
         expect(runModel(given, [...REPORTED_ONCE, ...done]).worst.overage).toBeLessThanOrEqual(0)
       }),
-      { numRuns: rounds('GOVERNOR_RUNS', { usual: 400, deep: 4_000 }) },
+      { numRuns: rounds('GOVERNOR_RUNS', { usual: 120, deep: 4_000 }) },
     )
   })
 

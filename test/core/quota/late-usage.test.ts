@@ -57,7 +57,7 @@ describe('usage that is reported late', () => {
         exhaust(model)
         expect(model.worst.overage).toBeLessThanOrEqual(0)
       }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2000 }) },
+      { numRuns: rounds('FAULT_RUNS', { usual: 50, deep: 2000 }) },
     )
   })
 
@@ -85,7 +85,7 @@ describe('usage that is reported late', () => {
         exhaust(model)
         expect(model.period.used).toBeLessThanOrEqual(before)
       }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 2000 }) },
+      { numRuns: rounds('FAULT_RUNS', { usual: 50, deep: 2000 }) },
     )
   })
 })

@@ -172,7 +172,7 @@ describe('a vendor whose every third answer at most is wrong', () => {
           expect(client.truth.used).toBeLessThanOrEqual(INCLUDED)
         }
       }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 150, deep: 3000 }) },
+      { numRuns: rounds('FAULT_RUNS', { usual: 60, deep: 3000 }) },
     )
   })
 })
@@ -187,7 +187,7 @@ describe('a vendor whose answers are wrong in any order', () => {
           expect(client.probes.filter(other => other >= atMs && other < atMs + HOUR).length).toBeLessThanOrEqual(9)
         expect(client.truth.used).toBeLessThanOrEqual(INCLUDED + PACK_SESSIONS)
       }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 150, deep: 3000 }) },
+      { numRuns: rounds('FAULT_RUNS', { usual: 60, deep: 3000 }) },
     )
   })
 
@@ -208,7 +208,7 @@ describe('a vendor whose answers are wrong in any order', () => {
           if (before && !isProbe) expect(left).toBeLessThanOrEqual(INCLUDED - before.used)
         }
       }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 300, deep: 5000 }) },
+      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 5000 }) },
     )
   })
 
@@ -237,7 +237,7 @@ describe('a vendor whose answers are wrong in any order', () => {
         expect(quota).toMatchObject({ key: 'this', rivals: [] })
         expect(sessionsLeft(quota, 0)).toBeLessThanOrEqual(INCLUDED - used - 5)
       }),
-      { numRuns: rounds('FAULT_RUNS', { usual: 300, deep: 5000 }) },
+      { numRuns: rounds('FAULT_RUNS', { usual: 100, deep: 5000 }) },
     )
   })
 })
