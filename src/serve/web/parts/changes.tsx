@@ -5,7 +5,7 @@ import { type Explanation, type ListedMetric, totalOf, useEach, useExplanations 
 import { isClear } from '../format/intervals.ts'
 import { toneOf, valueText } from '../format/values.ts'
 import { filterValue, labelOf, valueKey } from '../state/colours.ts'
-import { addressBehind, filtersFor } from '../state/filters.ts'
+import { addressBehind, type Filters, filtersFor } from '../state/filters.ts'
 import { period } from '../state/period.ts'
 import { Answered } from './states.tsx'
 
@@ -14,26 +14,32 @@ interface ChangesProps {
   by: readonly DimensionName[]
 }
 
+interface Side {
+  value: number
+  n: number
+}
+
 interface Move {
   metric: ListedMetric
-  before: number
-  after: number
-  nBefore: number
-  n: number
+  filters: Filters
+  before: Side
+  after: Side
 }
 
 const SENTENCES = 3
 /** Counts and amounts that move less than this are called steady. */
 const STEADY = 0.05
 
-/** Counts are as sure as chance allows (two standard deviations of a Poisson count); other values have no simple interval. */
-function isNotable({ metric, before, after, n, nBefore }: Move): boolean {
-  if (metric.unit === 'share') return isClear({ share: before, n: nBefore }, { share: after, n })
-  if (metric.unit === 'count' && Math.abs(after - before) < 2 * Math.sqrt(after + before)) return false
-  return Math.abs(after - before) > STEADY * Math.abs(before || 1)
-}
+const sizeOf = ({ before, after }: Move): number => Math.abs(after.value - before.value) / (Math.abs(before.value) || 1)
 
-const sizeOf = ({ before, after }: Move): number => Math.abs(after - before) / (Math.abs(before) || 1)
+/** Counts are as sure as chance allows (two standard deviations of a Poisson count); other values have no simple interval. */
+function isNotable(move: Move): boolean {
+  const { unit } = move.metric
+  const { before, after } = move
+  if (unit === 'share') return isClear({ share: before.value, n: before.n }, { share: after.value, n: after.n })
+  const isChance = Math.abs(after.value - before.value) < 2 * Math.sqrt(after.value + before.value)
+  return sizeOf(move) > STEADY && !(unit === 'count' && isChance)
+}
 
 function whyNone(cells: readonly Cell[]): string {
   if (cells.every(cell => cell.isUnfinished))
@@ -46,29 +52,30 @@ function whyNone(cells: readonly Cell[]): string {
 
 export function Changes({ metrics, by }: ChangesProps) {
   const usable = metrics.filter(({ isLevel }) => !isLevel)
-  const questions = usable.map(metric => ({ metric, ...filtersFor([metric]) }))
-  const moved = useEach(
-    questions.map(({ metric: { name }, filters }) => ({
-      ...{ metrics: [name], period: period.value, filters, compare: true },
-    })),
+  const questions = usable.map(metric => ({
+    metric,
+    ...{ metrics: [metric.name], period: period.value, filters: filtersFor([metric]).filters },
+  }))
+  const moved = useEach(questions.map(({ metric: _, ...question }) => ({ ...question, compare: true })))
+  const explained = useExplanations(
+    questions.flatMap(({ metric, ...question }) =>
+      by
+        .filter(split => metric.dimensions.some(({ name }) => name === split) && question.filters[split]?.length !== 1)
+        .map(split => ({ ...question, split })),
+    ),
   )
-  const asked = questions.flatMap(({ metric, filters: own }) =>
-    by
-      .filter(split => metric.dimensions.some(({ name }) => name === split) && own[split]?.length !== 1)
-      .map(split => ({ metrics: [metric.name], period: period.value, filters: own, split })),
-  )
-  const explained = useExplanations(asked)
+  const explanations = (explained.data ?? []).filter(one => one !== null)
   return (
     <section class="changes card stack" aria-label="What changed">
       <h2>What changed</h2>
       <Answered answer={moved} height={84}>
         {answers => {
           const cells = answers.map(totalOf)
-          const moves = cells.flatMap((cell, at): Move[] => {
-            const before = cell.comparedWith
-            if (cell.value === null || before?.value == null) return []
-            return [{ metric: usable[at]!, before: before.value, after: cell.value, nBefore: before.n, n: cell.n }]
-          })
+          const moves = cells.flatMap(({ value, n, comparedWith: before }, at): Move[] =>
+            value === null || before?.value == null
+              ? []
+              : [{ ...questions[at]!, before: { value: before.value, n: before.n }, after: { value, n } }],
+          )
           const notable = moves.filter(isNotable).sort((a, b) => sizeOf(b) - sizeOf(a))
           if (notable.length === 0) return <p class="note">{whyNone(cells)}</p>
           return (
@@ -77,9 +84,7 @@ export function Changes({ metrics, by }: ChangesProps) {
                 <li key={move.metric.name}>
                   <Sentence
                     move={move}
-                    explanations={
-                      (explained.data ?? []).filter(one => one?.metric === move.metric.name) as Explanation[]
-                    }
+                    explanations={explanations.filter(({ metric }) => metric === move.metric.name)}
                   />
                 </li>
               ))}
@@ -111,59 +116,51 @@ function clearest(explanations: readonly Explanation[], difference: number): Exp
 }
 
 function Sentence({ move, explanations }: { move: Move; explanations: readonly Explanation[] }) {
-  const { metric, before, after, n } = move
-  const difference = after - before
+  const { metric, filters, before, after } = move
+  const difference = after.value - before.value
   const tone = toneOf(difference, metric.better)
   const best = clearest(explanations, difference)
-  const { filters } = filtersFor([metric])
-  const question = { metrics: [metric.name], period: period.value, filters }
   return (
     <>
       <b class={tone}>
         {difference > 0 ? '▲' : '▼'}
         <span class="hidden">{{ good: 'Better: ', bad: 'Worse: ', '': '' }[tone]}</span>
       </b>{' '}
-      {metric.title} {difference > 0 ? 'rose' : 'fell'} from {valueText(before, metric.unit, move.nBefore)} to{' '}
-      {valueText(after, metric.unit, n)}.{' '}
-      {best && <Contributions best={best} metric={metric} difference={difference} filters={filters} />}{' '}
-      {metric.hasConversations && <a href={addressBehind(question)}>Show conversations</a>}
+      {metric.title} {difference > 0 ? 'rose' : 'fell'} from {valueText(before.value, metric.unit, before.n)} to{' '}
+      {valueText(after.value, metric.unit, after.n)}. {best && <Contributions {...{ best, move, difference }} />}{' '}
+      {metric.hasConversations && (
+        <a href={addressBehind({ metrics: [metric.name], period: period.value, filters })}>Show conversations</a>
+      )}
     </>
   )
 }
 
-interface ContributionsProps {
-  best: Explanation
-  metric: ListedMetric
-  difference: number
-  filters: ReturnType<typeof filtersFor>['filters']
-}
-
 const NAMED = 2
 
-function Contributions({ best, metric, difference, filters }: ContributionsProps) {
-  const { split } = best
-  const pushing = best.contributions
+function Contributions({ best, move, difference }: { best: Explanation; move: Move; difference: number }) {
+  const { split, contributions } = best
+  const { metric, filters } = move
+  const pushing = contributions
     .filter(({ rate, mix, key }) => Math.sign(rate + mix) === Math.sign(difference) && !key.isOther)
     .slice(0, NAMED)
   return (
     <>
       {pushing.map(({ key, rate, mix, after }, at) => {
         const name = labelOf(split, key)
-        const total = rate + mix
-        const question = {
-          metrics: [metric.name],
-          period: period.value,
-          filters: { ...filters, [split]: [filterValue(key)] },
-        }
-        const isShift = Math.abs(mix) > Math.abs(rate)
+        const ofKey = { ...filters, [split]: [filterValue(key)] }
+        const isShift = metric.unit === 'share' && Math.abs(mix) > Math.abs(rate) && mix > 0 === difference > 0
         return (
           <span key={valueKey(key)}>
             {at > 0 && ', '}
-            {metric.hasConversations && after.denominator > 0 ? <a href={addressBehind(question)}>{name}</a> : name}{' '}
-            {at === 0 ? `accounts for ${partText(total, metric, difference)}` : `for ${partText(total, metric)}`}
-            {metric.unit === 'share' &&
-              isShift &&
-              (mix > 0 === difference > 0 ? ' (its part of all conversations changed)' : '')}
+            {metric.hasConversations && after.denominator > 0 ? (
+              <a href={addressBehind({ metrics: [metric.name], period: period.value, filters: ofKey })}>{name}</a>
+            ) : (
+              name
+            )}{' '}
+            {at === 0
+              ? `accounts for ${partText(rate + mix, metric, difference)}`
+              : `for ${partText(rate + mix, metric)}`}
+            {isShift && ' (its part of all conversations changed)'}
           </span>
         )
       })}
