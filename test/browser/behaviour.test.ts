@@ -147,6 +147,30 @@ describe('a tile', () => {
   })
 })
 
+it('a metric that cannot be compared leaves the sentences of the others', async () => {
+  const { page: tab } = await openPage(browser)
+  let isBroken = true
+  await tab.route('**/v1/metrics/query', async route => {
+    const response = await route.fetch()
+    const { queries } = route.request().postDataJSON() as { queries: { metrics: string[]; compare?: boolean }[] }
+    const body = await response.json()
+    const error = { code: 'QUERY_MEMORY', what: 'It took too much memory.', hint: 'Ask for less.' }
+    for (const [at, { metrics, compare }] of queries.entries())
+      if (isBroken && compare && metrics[0] === 'resolution_rate') body.answers[at] = { error }
+    return route.fulfill({ response, json: body })
+  })
+  await tab.goto(`${world.running.url}/quality?period=last-12-months`)
+  await settled(tab)
+  const changes = tab.locator('.changes')
+  expect(await changes.locator('.doubt').textContent()).toContain('could not be compared: It took too much memory.')
+  expect(await changes.locator('.failed').count()).toBe(0)
+  expect(await changes.locator('li, p:not(.doubt)').count()).toBeGreaterThan(0)
+  isBroken = false
+  await changes.locator('button').click()
+  await settled(tab)
+  expect(await changes.locator('.doubt').count()).toBe(0)
+})
+
 /** Replaces the snapshot by one of a later time with half of the conversations. */
 async function publishAgain(path: string): Promise<void> {
   const next = `${path}.of-test`

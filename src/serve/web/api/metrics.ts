@@ -3,7 +3,7 @@ import type { Cell, ConversationKey, Explanation, MetricAnswered } from '../../.
 import type { MetricsRequest } from '../../../metrics/request.ts'
 import type { ListedMetric } from '../../declared-metrics.ts'
 import { getJson, type Problem, postJson, RequestFailed } from './client.ts'
-import { useAnswer } from './resource.ts'
+import { problemOf, useAnswer } from './resource.ts'
 
 export type { Explanation, ListedMetric, MetricAnswered }
 
@@ -63,17 +63,26 @@ export function usePeriodDays(period: MetricsQuestion['period'] | null, filters:
   return { ...answer, data: answer.data?.[0]?.period ?? null }
 }
 
-/** The first metric of each question. */
+/** Answers in the order of the questions: of one that fails its problem, unless all fail. */
+async function eachOf<T>(asked: readonly Promise<T>[]): Promise<(T | Problem)[]> {
+  const settled = await Promise.allSettled(asked)
+  const failed = settled.filter(one => one.status === 'rejected')
+  if (failed.length > 0 && failed.length === asked.length) throw failed[0]!.reason
+  return settled.map(one => (one.status === 'fulfilled' ? one.value : problemOf(one.reason)))
+}
+
+/** The first metric of each question, or why it has none. */
 export const useEach = (questions: readonly MetricsQuestion[]) =>
   useAnswer(questions.length === 0 ? null : `each ${JSON.stringify(questions)}`, () =>
-    Promise.all(questions.map(async one => (await ask(one)).metrics![0]!)),
+    eachOf(questions.map(async one => (await ask(one)).metrics![0]!)),
   )
 
-/** Explanations in the order of the questions; null where a period is not covered or has too few observations. */
+/** Explanations of those questions whose periods are covered and have enough observations. */
 export const useExplanations = (questions: readonly MetricsQuestion[]) =>
-  useAnswer(questions.length === 0 ? null : `explain ${JSON.stringify(questions)}`, () =>
-    Promise.all(questions.map(async one => (await ask({ ...one, ask: 'explanation' })).explanation ?? null)),
-  )
+  useAnswer(questions.length === 0 ? null : `explain ${JSON.stringify(questions)}`, async () => {
+    const answers = await eachOf(questions.map(one => ask({ ...one, ask: 'explanation' })))
+    return answers.flatMap(answer => ('explanation' in answer && answer.explanation) || [])
+  })
 
 export const useListedMetrics = () =>
   useAnswer('metrics', async () => {

@@ -14,6 +14,8 @@ const AGAIN_MS = 15_000
 
 export const BROKEN: Problem = { code: 'PAGE', what: 'This part of the page failed.', hint: 'Reload the page.' }
 
+export const problemOf = (error: unknown): Problem => (error instanceof RequestFailed ? error.problem : BROKEN)
+
 interface Entry {
   state: ReturnType<typeof signal<Loading<unknown>>>
   /** The as-of that it was loaded at. */
@@ -59,8 +61,7 @@ async function load<T>(entry: Entry, work: () => Promise<T>): Promise<void> {
     state.value = { data: await work(), problem: null, isLoading: false }
     entry.of = of ?? asOf.peek()
   } catch (error) {
-    const problem = error instanceof RequestFailed ? error.problem : BROKEN
-    state.value = { data: state.value.data, problem, isLoading: false }
+    state.value = { data: state.value.data, problem: problemOf(error), isLoading: false }
   } finally {
     entry.running = false
     busy(-1)

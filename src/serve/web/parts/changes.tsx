@@ -64,31 +64,47 @@ export function Changes({ metrics, by }: ChangesProps) {
         .map(split => ({ ...question, split })),
     ),
   )
-  const explanations = (explained.data ?? []).filter(one => one !== null)
   return (
     <section class="changes card stack" aria-label="What changed">
       <h2>What changed</h2>
       <Answered answer={moved} height={84}>
         {answers => {
-          const cells = answers.map(totalOf)
-          const moves = cells.flatMap(({ value, n, comparedWith: before }, at): Move[] =>
-            value === null || before?.value == null
-              ? []
-              : [{ ...questions[at]!, before: { value: before.value, n: before.n }, after: { value, n } }],
-          )
+          const cells = answers.flatMap(answer => ('series' in answer ? [totalOf(answer)] : []))
+          const moves = answers.flatMap((answer, at): Move[] => {
+            if (!('series' in answer)) return []
+            const { value, n, comparedWith: before } = totalOf(answer)
+            if (value === null || before?.value == null) return []
+            return [{ ...questions[at]!, before: { value: before.value, n: before.n }, after: { value, n } }]
+          })
           const notable = moves.filter(isNotable).sort((a, b) => sizeOf(b) - sizeOf(a))
-          if (notable.length === 0) return <p class="note">{whyNone(cells)}</p>
           return (
-            <ul>
-              {notable.slice(0, SENTENCES).map(move => (
-                <li key={move.metric.name}>
-                  <Sentence
-                    move={move}
-                    explanations={explanations.filter(({ metric }) => metric === move.metric.name)}
-                  />
-                </li>
-              ))}
-            </ul>
+            <>
+              {notable.length === 0 ? (
+                <p class="note">{whyNone(cells)}</p>
+              ) : (
+                <ul>
+                  {notable.slice(0, SENTENCES).map(move => (
+                    <li key={move.metric.name}>
+                      <Sentence
+                        move={move}
+                        explanations={(explained.data ?? []).filter(({ metric }) => metric === move.metric.name)}
+                      />
+                    </li>
+                  ))}
+                </ul>
+              )}
+              {answers.map(
+                (answer, at) =>
+                  'what' in answer && (
+                    <p class="note doubt" key={usable[at]!.name}>
+                      {usable[at]!.title} could not be compared: {answer.what}{' '}
+                      <button type="button" class="plain" onClick={moved.again}>
+                        Try again
+                      </button>
+                    </p>
+                  ),
+              )}
+            </>
           )
         }}
       </Answered>
