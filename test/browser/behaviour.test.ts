@@ -101,6 +101,16 @@ it('beside a list with test conversations, figures are said to leave them out', 
   expect(await tab.locator('.context').textContent()).toContain('figures leave out test conversations')
 })
 
+it('days that were not exported are named where else nothing would need the operator', async () => {
+  const nothing = { webhooksRefused: [], checks: [], models: [], workspaces: [], targets: [], held: [] }
+  const { running } = await world.start({ pipeline: async () => nothing })
+  const tab = await open('/pipeline', running.url)
+  expect(await tab.locator('.strips .note', { hasText: 'missing' }).count()).toBeGreaterThan(0)
+  const needs = (await tab.locator('.needs').textContent())!
+  expect(needs).toContain('days are not exported completely')
+  expect(needs).not.toContain('Nothing needs you')
+})
+
 describe('a tile', () => {
   it('that fails says so and can be asked again, and the others stay', async () => {
     const { page: tab } = await openPage(browser)

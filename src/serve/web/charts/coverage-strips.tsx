@@ -32,11 +32,22 @@ function stripsOf({ series, buckets }: MetricAnswered): Strip[] {
   return strips.sort((a, b) => a.days - b.days)
 }
 
+/** Asks for the days of each agent. */
+export const useCoverage = (isAllowed: boolean) =>
+  useMetrics(
+    isAllowed ? { metrics: ['conversations'], period: 'last-90-days', grain: 'day', split: 'agent', top: 1_000 } : null,
+  )
+
+/** Returns the days of each agent that were not exported, in words; those before its first exported day may never be wanted. */
+export const missingDays = (answer: MetricAnswered): string[] =>
+  stripsOf(answer).flatMap(({ name, cells, missing, days }) => {
+    const later = days > 0 && !cells[0]!.isCovered ? missing.slice(1) : missing
+    return later.length === 0 ? [] : [`${name}: ${daysText(later)}`]
+  })
+
 export function CoverageStrips() {
   const [isAll, setAll] = useState(false)
-  const answer = useMetrics({
-    ...{ metrics: ['conversations'], period: 'last-90-days', grain: 'day', split: 'agent', top: 1_000 },
-  })
+  const answer = useCoverage(true)
   const title = 'Which days are exported?'
   return (
     <Tile
@@ -73,12 +84,15 @@ export function CoverageStrips() {
 
 const NAMED = 3
 
+/** Names the last runs of days. */
+const daysText = (runs: Strip['missing']): string =>
+  runs.slice(-NAMED).map(dayRange).join(', ') + (runs.length > NAMED ? ` and ${runs.length - NAMED} more` : '')
+
 function StripRow({ strip: { name, cells, missing, days } }: { strip: Strip }) {
   const marks = (isCovered: boolean) =>
     cells
       .map((cell, at) => (cell.isCovered === isCovered ? `M${at} ${HEIGHT}h.8v-${isCovered ? HEIGHT : LOW}h-.8z` : ''))
       .join('')
-  const rest = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : ''
   return (
     <li>
       <span class="cut" title={name}>
@@ -90,7 +104,7 @@ function StripRow({ strip: { name, cells, missing, days } }: { strip: Strip }) {
       </svg>
       <span class="note">
         {days} of {cells.length} days
-        {missing.length > 0 && `; missing: ${missing.slice(-NAMED).map(dayRange).join(', ')}${rest}`}
+        {missing.length > 0 && `; missing: ${daysText(missing)}`}
       </span>
     </li>
   )

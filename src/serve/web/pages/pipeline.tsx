@@ -5,10 +5,10 @@ import { formatDuration } from '../../../core/time.ts'
 import { bytes, counted } from '../../../core/words.ts'
 import { useMay, useQuota } from '../api/pages.ts'
 import { type Health, useHealth } from '../api/pipeline.ts'
-import { CoverageStrips } from '../charts/coverage-strips.tsx'
+import { CoverageStrips, missingDays, useCoverage } from '../charts/coverage-strips.tsx'
 import { ageText, agoText, timeText } from '../format/dates.ts'
 import { countText } from '../format/values.ts'
-import { Answered, Empty } from '../parts/states.tsx'
+import { Answered, Empty, Skeleton } from '../parts/states.tsx'
 import { type Column, DataTable, type Table } from '../parts/table.tsx'
 import { Tile } from '../parts/tile.tsx'
 import { lackText, needsOf, type Pipeline, type ShownRun, type ShownStatus } from '../state/needs.ts'
@@ -77,24 +77,48 @@ function State({ health, pipeline }: { health: Health; pipeline: Pipeline }) {
 const withCode = (text: string): ComponentChildren =>
   text.split('`').map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part))
 
+/** Returns what was not read between exported spans, for readers who see no figures. */
+const gapsOf = ({ workspaces }: Pipeline): string[] =>
+  workspaces
+    .flatMap(({ agents }) => agents)
+    .filter(({ gaps }) => gaps.length > 0)
+    .map(({ title, agentId, gaps }) => `${title ?? agentId}: ${counted(gaps.length, 'gap')}`)
+
+/** Agents whose missing days are named at the top; the strips of days show all. */
+const NAMED = 3
+
 function Needs({ pipeline, nowMs }: Known) {
   const needs = needsOf(pipeline, nowMs)
+  const mayMetrics = useMay('metrics')
+  const coverage = useCoverage(mayMetrics)
+  // Not before it is known whether days are missing.
+  if (mayMetrics && coverage.data === null && !coverage.problem) return <Skeleton height={56} />
+  const missing = coverage.data ? missingDays(coverage.data[0]!) : gapsOf(pipeline)
+  const [state, title] =
+    needs.length > 0
+      ? ['some', counted(needs.length, 'thing needs you', 'things need you')]
+      : missing.length > 0
+        ? ['missing', 'Nothing failed, but days are not exported completely.']
+        : ['', 'Nothing needs you.']
   return (
-    <section class={needs.length > 0 ? 'needs card some' : 'needs card'} aria-label="What needs you" role="status">
-      <h2>
-        {needs.length === 0
-          ? 'Nothing needs you.'
-          : `${counted(needs.length, 'thing')} ${needs.length === 1 ? 'needs' : 'need'} you`}
-      </h2>
-      {needs.length > 0 && (
-        <ul>
-          {needs.map(({ what, hint }) => (
-            <li key={what}>
-              {what}. {hint && <span class="note">{withCode(hint)}</span>}
-            </li>
-          ))}
-        </ul>
-      )}
+    <section class={`needs card ${state}`} aria-label="What needs you" role="status">
+      <h2>{title}</h2>
+      <ul>
+        {needs.map(({ what, hint }) => (
+          <li key={what}>
+            {what}. {hint && <span class="note">{withCode(hint)}</span>}
+          </li>
+        ))}
+        {missing.length > 0 && (
+          <li>
+            {missing.slice(0, NAMED).join('; ')}
+            {missing.length > NAMED && ` and ${counted(missing.length - NAMED, 'more agent')}`}.{' '}
+            <span class="note">
+              {withCode('The next sync exports what it can; `convohouse plan` shows it, and what it costs.')}
+            </span>
+          </li>
+        )}
+      </ul>
     </section>
   )
 }
