@@ -47,27 +47,27 @@ describe.runIf(isEnglish)('values', () => {
 const observed = fc
   .integer({ min: 10, max: 10_000 })
   .chain(n => fc.record({ n: fc.constant(n), k: fc.integer({ min: 0, max: n }) }))
-const shareOf = ({ n, k }: { n: number; k: number }) => ({ share: k / n, n })
+const shareOf = ({ n, k }: { n: number; k: number }) => ({ value: k / n, n })
 
 describe('intervals', () => {
   it('are those of the literature', () => {
     // Newcombe (1998), two papers on single proportions and on differences: 81/263, and 56/70 against 48/80.
-    expect(wilson(81 / 263, 263).low).toBeCloseTo(0.2553, 4)
-    expect(wilson(81 / 263, 263).high).toBeCloseTo(0.3662, 4)
-    const { low, high } = newcombe({ share: 48 / 80, n: 80 }, { share: 56 / 70, n: 70 })
+    expect(wilson({ value: 81 / 263, n: 263 }).low).toBeCloseTo(0.2553, 4)
+    expect(wilson({ value: 81 / 263, n: 263 }).high).toBeCloseTo(0.3662, 4)
+    const { low, high } = newcombe({ value: 48 / 80, n: 80 }, { value: 56 / 70, n: 70 })
     expect([low, high].map(value => Number(value.toFixed(4)))).toEqual([0.0524, 0.3339])
   })
 
   it('contain the share, lie within 0 and 1, and shrink with n', () => {
     fc.assert(
       fc.property(observed, one => {
-        const { share, n } = shareOf(one)
-        const { low, high } = wilson(share, n)
-        const wider = wilson(share, n / 2)
+        const { value, n } = shareOf(one)
+        const { low, high } = wilson({ value, n })
+        const wider = wilson({ value, n: n / 2 })
         expect(low).toBeGreaterThanOrEqual(0)
         expect(high).toBeLessThanOrEqual(1)
-        expect(low).toBeLessThanOrEqual(share + 1e-12)
-        expect(high).toBeGreaterThanOrEqual(share - 1e-12)
+        expect(low).toBeLessThanOrEqual(value + 1e-12)
+        expect(high).toBeGreaterThanOrEqual(value - 1e-12)
         expect(high - low).toBeLessThanOrEqual(wider.high - wider.low + 1e-12)
       }),
     )

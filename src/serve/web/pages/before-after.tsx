@@ -8,7 +8,7 @@ import { type AgentChange, type ShowTile, useAgentChanges } from '../api/pages.t
 import { following } from '../api/resource.ts'
 import { cellText } from '../charts/cell-text.ts'
 import { dayRange, dayText } from '../format/dates.ts'
-import { newcombe, wilson } from '../format/intervals.ts'
+import { isClear, newcombe, wilson } from '../format/intervals.ts'
 import { shareText } from '../format/values.ts'
 import { Select } from '../parts/select.tsx'
 import { Answered, Empty } from '../parts/states.tsx'
@@ -118,6 +118,8 @@ interface SidesProps {
   after: readonly MetricAnswered[]
 }
 
+type Known = Cell & { value: number }
+
 /** Returns why the two sides cannot be compared; null if they can. */
 function doubtOf(before: Cell, after: Cell): string | null {
   if (!before.isCovered) return 'The days before the change were not exported completely.'
@@ -131,7 +133,7 @@ function Sides({ metric, sides, before: [first, volumeBefore], after: [second, v
   const [before, after] = [totalOf(first!), totalOf(second!)]
   const doubt = doubtOf(before, after)
   const side = (name: string, days: Period, cell: Cell) => {
-    const interval = cell.value === null || cell.n === 0 ? null : wilson(cell.value, cell.n)
+    const interval = cell.value === null || cell.n === 0 ? null : wilson(cell as Known)
     return (
       <div key={name}>
         <h3 class="note">{name}</h3>
@@ -150,7 +152,7 @@ function Sides({ metric, sides, before: [first, volumeBefore], after: [second, v
         {side('Before', sides.before, before)}
         {side('After', sides.after, after)}
       </div>
-      <p class={doubt ? 'doubt' : undefined}>{doubt ?? difference(metric, before, after)}</p>
+      <p class={doubt ? 'doubt' : undefined}>{doubt ?? difference(metric, before as Known, after as Known)}</p>
       {!doubt && <p class="note">{besides(volumeBefore!, volumeAfter!)}</p>}
     </>
   )
@@ -158,14 +160,10 @@ function Sides({ metric, sides, before: [first, volumeBefore], after: [second, v
 
 const pointsText = (share: number): string => `${share > 0 ? '+' : ''}${(share * 100).toFixed(1)}`
 
-function difference({ title }: ListedMetric, before: Cell, after: Cell): string {
-  const [first, second] = [
-    { share: before.value!, n: before.n },
-    { share: after.value!, n: after.n },
-  ]
-  const { low, high } = newcombe(first, second)
-  const range = `${pointsText(second.share - first.share)} points, 95 % interval ${pointsText(low)} to ${pointsText(high)}`
-  return low > 0 || high < 0
+function difference({ title }: ListedMetric, before: Known, after: Known): string {
+  const { low, high } = newcombe(before, after)
+  const range = `${pointsText(after.value - before.value)} points, 95 % interval ${pointsText(low)} to ${pointsText(high)}`
+  return isClear(before, after)
     ? `${title} differs: ${range}.`
     : `${title} does not differ more than chance explains: ${range}.`
 }

@@ -1,5 +1,5 @@
 // One conversation: its facts, and in one column of time what was said, its states, handoffs, events and costs.
-import { Fragment } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { listAddress, type Row, type Told, useConversation } from '../api/conversations.ts'
 import { valueCell } from '../format/cells.ts'
@@ -57,12 +57,6 @@ function Whole({ told }: { told: Told }) {
           </p>
         ))}
         <dl class="columns">
-          <div>
-            <dt class="note">Outcome</dt>
-            <dd>
-              <Outcome value={String(row.outcome)} />
-            </dd>
-          </div>
           {factsOf(row).map(([title, text]) => (
             <div key={title}>
               <dt class="note">{title}</dt>
@@ -109,12 +103,13 @@ function doubtsOf(row: Row): string[] {
 const isKnown = (value: Row[string] | undefined) => value !== null && value !== undefined && value !== 'unknown'
 
 /** Facts with units; those that are not known are left out. */
-function factsOf(row: Row): [string, string][] {
+function factsOf(row: Row): [string, ComponentChildren][] {
   const seconds = (value: Row[string]) => durationText(value as number)
   const count = (value: Row[string]) => countText(value as number)
   const unit = (name: 'usd' | 'score' | 'tokens' | 'unstated') => (value: Row[string]) =>
     valueText(value as number, name)
-  const facts: [string, string, (value: Row[string]) => string][] = [
+  const facts: [string, string, (value: Row[string]) => ComponentChildren][] = [
+    ['Outcome', 'outcome', value => <Outcome value={String(value)} />],
     ['State', 'state', value => wordOf('state', value)],
     ['Reason of the end', 'end_reason', value => wordOf('end_reason', value)],
     ['Last message', 'last_activity_at', value => timeText(String(value))],
@@ -145,7 +140,7 @@ function factsOf(row: Row): [string, string][] {
     ],
     ['Known as of', 'as_of', value => timeText(String(value))],
   ]
-  return facts.flatMap(([title, name, text]): [string, string][] =>
+  return facts.flatMap(([title, name, text]): [string, ComponentChildren][] =>
     isKnown(row[name]) ? [[title, text(row[name]!)]] : [],
   )
 }

@@ -1,5 +1,6 @@
 // The list of conversations: those of the page's filters, or those behind a value; with a search in transcripts.
 import { useEffect } from 'preact/hooks'
+import { counted } from '../../../core/words.ts'
 import type { DimensionName } from '../../../metrics/dimensions.ts'
 import { conversationAddress, filterParams, type Listed, type Row, useConversations } from '../api/conversations.ts'
 import { type MetricsQuestion, useListedMetrics, useMetrics, usePeriodDays } from '../api/metrics.ts'
@@ -79,8 +80,7 @@ function Found({ conversations, next, isFirst }: Listed & { isFirst: boolean }) 
       <DataTable caption="Conversations, newest first" columns={COLUMNS} rows={conversations} sort={null} />
       <nav class="row between" aria-label="Pages of the list">
         <span class="note">
-          {countText(conversations.length)} {!isFirst ? 'older ' : next ? 'newest ' : ''}
-          {conversations.length === 1 ? 'conversation' : 'conversations'}
+          {counted(conversations.length, `${!isFirst ? 'older ' : next ? 'newest ' : ''}conversation`)}
         </span>
         {!isFirst && <a href={here({ after: null })}>Newest</a>}
         {next && <a href={here({ after: next })}>Next page</a>}

@@ -1,6 +1,7 @@
 // SQL of the reader: editor, result, quick chart, downloads. What was run, and how it is drawn, is in the address.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatDuration } from '../../../core/time.ts'
+import { counted } from '../../../core/words.ts'
 import { type Problem, postJson, RequestFailed, send } from '../api/client.ts'
 import { useTables } from '../api/pages.ts'
 import { QuickChart } from '../charts/quick-chart.tsx'
@@ -210,12 +211,11 @@ function Shown({ result, isStale }: { result: Result; isStale: boolean }) {
       <div class="row between">
         <p role="status">
           <b>
-            {result.truncated
-              ? `The first ${countText(count)} rows`
-              : `${countText(count)} ${count === 1 ? 'row' : 'rows'}`}
+            {result.truncated && 'The first '}
+            {counted(count, 'row')}
           </b>{' '}
-          in {formatDuration(result.ms) === '0 s' ? `${Math.round(result.ms)} ms` : formatDuration(result.ms)}, data as
-          of {timeText(result.asOf)}.{' '}
+          in {result.ms < 500 ? `${Math.round(result.ms)} ms` : formatDuration(result.ms)}, data as of{' '}
+          {timeText(result.asOf)}.{' '}
           {result.truncated && <span class="doubt">There are more: the result is cut. A download has all.</span>}
         </p>
         {numbers.length > 0 && count > 0 && (

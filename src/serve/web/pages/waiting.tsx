@@ -1,4 +1,5 @@
 // Who waits for a person, as of the data: the longest wait first.
+import { counted } from '../../../core/words.ts'
 import { conversationAddress, filterParams, type Row, useConversations } from '../api/conversations.ts'
 import type { ShowTile } from '../api/pages.ts'
 import { clockText, timeText } from '../format/dates.ts'
@@ -89,5 +90,5 @@ function summaryOf(rows: readonly { seconds: number }[], isCut: boolean): string
   ]
   const known = parts.filter(([n]) => n > 0).map(([n, text]) => `${countText(n)} ${text}`)
   if (isCut) return `More than ${countText(rows.length)} wait. These wait longest.`
-  return `${countText(rows.length)} ${rows.length === 1 ? 'contact waits' : 'contacts wait'}: ${known.join(', ')}.`
+  return `${counted(rows.length, 'contact waits', 'contacts wait')}: ${known.join(', ')}.`
 }

@@ -36,7 +36,7 @@ const sizeOf = ({ before, after }: Move): number => Math.abs(after.value - befor
 function isNotable(move: Move): boolean {
   const { unit } = move.metric
   const { before, after } = move
-  if (unit === 'share') return isClear({ share: before.value, n: before.n }, { share: after.value, n: after.n })
+  if (unit === 'share') return isClear(before, after)
   const isChance = Math.abs(after.value - before.value) < 2 * Math.sqrt(after.value + before.value)
   return sizeOf(move) > STEADY && !(unit === 'count' && isChance)
 }
