@@ -45,6 +45,8 @@ export function heatOption({ cells }: DrawnSeries, width: number): Option {
         id: 'heat',
         type: 'heatmap',
         data,
+        // In parts, a picture would have only the first ones.
+        progressive: 0,
         itemStyle: { borderColor: cssColour('surface'), borderWidth: 2, borderRadius: 4 },
         emphasis: { itemStyle: { borderColor: cssColour('text'), borderWidth: 2 } },
       },
