@@ -63,7 +63,7 @@ CREATE TABLE _loads (
   file VARCHAR NOT NULL,
   -- Kind of request, as in `_requests`.
   stream VARCHAR NOT NULL,
-  -- Number of its records.
+  -- Number of its records, with those of forgotten people, which did not land or were erased.
   records BIGINT NOT NULL,
   -- True if the page's records were coerced, on the tolerant path.
   coerced BOOLEAN NOT NULL,

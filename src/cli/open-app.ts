@@ -6,12 +6,15 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError, isCode } from '../core/errors.ts'
 import { SECOND } from '../core/time.ts'
+import { counted } from '../core/words.ts'
+import { finishErasures, pendingErasures } from '../run/erasures.ts'
 import { YIELD_PATH } from '../serve/own-snapshot.ts'
 import type { MetricsPage } from '../telemetry/page.ts'
 import { type ProcessRole, processMetrics } from '../telemetry/process-metrics.ts'
 import { askHolder } from '../warehouse/query/http/holder-client.ts'
 import { packageFacts } from './package-facts.ts'
 import { answerPlan, PLAN_PATH } from './plan.ts'
+import { log } from './terminal/print.ts'
 
 const PATIENCE_MS = 2 * SECOND
 const TRY_EVERY_MS = 100
@@ -34,12 +37,21 @@ const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): Con
     cause,
   })
 
+/** Erases what `forget` has left to the next process that writes. @throws WAREHOUSE_LOCKED, and the errors of `replay` */
+async function finishPending(config: Config): Promise<void> {
+  const pending = await pendingErasures(config.home)
+  if (pending.length === 0) return
+  log(`Finishing ${counted(pending.length, 'erasure')}: the warehouse is rebuilt.`)
+  await finishErasures({ config })
+}
+
 /** @throws WAREHOUSE_LOCKED if another process still holds the warehouse after two seconds; WAREHOUSE_LAYOUT, HOME_UNUSABLE */
 export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['onQuery']): Promise<App> {
   let untilMs = systemClock.now() + PATIENCE_MS
   let isYielded = false
   for (;;) {
     try {
+      await finishPending(config)
       const app = await openApp({ config, ...(onQuery && { onQuery }) })
       app.questions.set(PLAN_PATH, answerPlan({ config, app, beside: true }))
       return app

@@ -72,6 +72,12 @@ const COMMANDS: readonly [name: string, about: string, load: () => Promise<Comma
     () => import('./replay.ts'),
   ],
   ['prune', 'remove landed pages and event payloads that are older than `retention`', () => import('./prune.ts')],
+  [
+    'forget',
+    'erase people on request, everywhere, and keep them away: landing, warehouse, targets',
+    () => import('./forget/forget.ts'),
+  ],
+  ['erasures', 'list the receipts of `forget`, and what is still open', () => import('./erasures.ts')],
   ['sandbox', "serve the vendor's API with generated data until it is stopped", () => import('./sandbox.ts')],
   ['demo', 'try it without an account: a sandbox, a sync, queries, and a second sync', () => import('./demo.ts')],
 ]

@@ -110,7 +110,7 @@ async function runWarehouseChild(config: Config, install: () => Promise<string>)
   const parent = connectToSupervisor(endOnParentRequest().stop)
   const stop = stopOnSignals()
   const app = await openAppWhenReleased(config, parent.query)
-  parent.holds(app)
+  parent.holds(app, config.home)
   const work = await parent.work()
   let isTaken = false
   try {

@@ -62,6 +62,7 @@ export const ERRORS = {
   SQL_REFUSED: define('input', 'The SQL is not one read-only SELECT'),
   QUERY_TIMEOUT: define('input', 'The SQL ran longer than its timeout'),
   QUERY_MEMORY: define('input', 'The SQL took the process far above its memory limit'),
+  FORGET_REFUSED: define('input', 'A request to forget somebody names nobody, or too many'),
   QUERY_HELD: define('input', 'The same SQL has ended a process before, and is held'),
   TOO_MANY_QUERIES: define('transient', 'Too many queries are already running or waiting'),
 

@@ -28,9 +28,19 @@ import type { StoredPage } from './bundle.ts'
 import { isSamePage, openBundles } from './compaction.ts'
 import { keepReserve, withReserve } from './disk-reserve.ts'
 import type { LandedFolder, LandedPage, Landing, LandingStore, PageFile } from './landing.ts'
-import { encodePage, headIn, memberBytes, type PageHead, readBody, readHead, verifyChecksums } from './page.ts'
+import {
+  encodePage,
+  headIn,
+  memberBytes,
+  type PageHead,
+  readHead,
+  readPage as readPageFile,
+  verifyChecksums,
+} from './page.ts'
 import { pageAddress, parsePageName, streamFolder } from './page-address.ts'
+import { rewriteFolders } from './rewriting.ts'
 import { appendRun, readFullsDropped, readRuns } from './runs.ts'
+import { readForgotten } from './tombstones.ts'
 
 /** Opens the landing of a data folder. Creates nothing yet. */
 export function openLanding(home: string): LandingStore {
@@ -181,7 +191,12 @@ function openWorkspace(root: string, workspaceId: string): Landing {
       return isThere ? { address, head: await readHeadOf(address) } : null
     },
     head: readHeadOf,
-    body: address => readPage(address, readBody, ({ body }) => body),
+    body: address =>
+      readPage(
+        address,
+        async file => (await readPageFile(file)).body,
+        ({ body }) => body,
+      ),
     async files(addresses) {
       const files: PageFile[] = []
       const byBundle = new Map<string, string[]>()
@@ -208,6 +223,16 @@ function openWorkspace(root: string, workspaceId: string): Landing {
     async erase(addresses) {
       await removeFiles(addresses.map(fileOf))
       await bundles.erase(addresses)
+    },
+    async rewrite(change, folders) {
+      const all = folders ?? (await landedFolders(root, workspaceId)).map(({ folder }) => folder)
+      return rewriteFolders(root, all, change)
+    },
+    forgotten: readForgotten(dirname(root)),
+    async eraseFailed({ dryRun }) {
+      const failed = (await namesIn(fileOf(failedFolder))).map(name => join(fileOf(failedFolder), name))
+      if (!dryRun) await removeFiles(failed)
+      return failed.length
     },
     async expire(folders, { beforeMs, nowMs }) {
       await recordExpired(

@@ -1,9 +1,11 @@
 // The port of the landing: raw pages of the vendor's API, stored once and never changed. All other code identifies pages by their
 // addresses (page-address.ts) and reads them through these operations. An implementation may store pages singly or in bundles.
 import type { Stream } from '../catalog/resources/resources.ts'
+import type { Forgotten } from '../core/identifiers.ts'
 import type { RunRecord } from '../core/run-record.ts'
 import type { PageHead } from './page.ts'
 import type { PagePlace } from './page-address.ts'
+import type { Change } from './rewriting.ts'
 import type { RunEntry } from './runs.ts'
 
 export interface LandedPage {
@@ -65,6 +67,16 @@ export interface Landing {
   verifyChecksums(pages: readonly { address: string; head: Pick<PageHead, 'packed'> }[]): Promise<void>
   /** Removes pages durably. Ignores addresses without a page, so that an interrupted call can be repeated. @throws HOME_UNUSABLE */
   erase(addresses: readonly string[]): Promise<void>
+  /**
+   * Passes every page, or those of these folders, to `change`, and replaces or erases those for which it says so. Only
+   * while nobody loads them. Can be repeated after an interruption. @returns the number of files that were replaced or removed
+   * @throws HOME_UNUSABLE, LANDING_CORRUPT
+   */
+  rewrite(change: Change, folders?: readonly string[]): Promise<number>
+  /** Returns the people whose records must not land. @throws HOME_UNUSABLE */
+  forgotten(): Promise<Forgotten>
+  /** Removes all answers that are not JSON. @returns their number @throws HOME_UNUSABLE */
+  eraseFailed(options: { dryRun: boolean }): Promise<number>
   /**
    * Removes these folders with all their pages, and answers that are not JSON from before `beforeMs`. Records the
    * folders first, so that an interrupted call can be repeated. @throws HOME_UNUSABLE, LANDING_CORRUPT

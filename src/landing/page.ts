@@ -48,6 +48,8 @@ export interface PageHead {
   /** Position in the window; null outside of the conversations stream. */
   facts: PageFacts | null
   usage: ReportedUsage | null
+  /** Number of records of forgotten people, which were returned and did not land, or were erased since; omitted for none. */
+  forgotten?: number
   /** Omitted for answers without a reported bill. */
   bill?: ReportedBill
   rateLimit: ReportedRateLimit | null
@@ -134,19 +136,19 @@ export async function readHead(file: string): Promise<PageHead> {
   throw corrupt(file)
 }
 
-/** Reads a page's body, byte for byte as the vendor sent it. @throws LANDING_CORRUPT */
-export async function readBody(file: string): Promise<Buffer> {
+/** Reads a page: its head, and its body byte for byte as it landed. @throws LANDING_CORRUPT */
+export async function readPage(file: string): Promise<{ head: PageHead; body: Buffer }> {
   const handle = await open(file, 'r').catch(cause => {
     throw corrupt(file, cause)
   })
   try {
     const content = await inflate(await handle.readFile())
     const end = content.indexOf(0x0a)
-    const { _head: head } = JSON.parse(content.toString('utf8', 0, end)) as { _head: PageHead }
+    const head = headIn(content.toString('utf8', 0, end))
     const body = content.subarray(end + 1)
     // A file that was truncated exactly after its head is still valid gzip.
     if (body.length !== head.bodyBytes) throw new Error(`${body.length} of ${head.bodyBytes} bytes`)
-    return body
+    return { head, body }
   } catch (cause) {
     throw corrupt(file, cause)
   } finally {

@@ -36,6 +36,8 @@ export interface ReplayReport {
   damaged: DamagedArchive[]
   /** Number of events that no file of the spool contains. Their rows come from the replaced warehouse, without payloads. */
   keptEvents: number
+  /** What was erased of forgotten people, by place. */
+  erased: Readonly<Record<string, number>>
   /** New path of the replaced warehouse, if it had another layout. */
   movedTo: string | null
 }
@@ -57,6 +59,7 @@ export const EMPTY_REPLAY: ReplayReport = {
   expiredArchives: 0,
   damaged: [],
   keptEvents: 0,
+  erased: {},
   movedTo: null,
 }
 
@@ -130,6 +133,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   expiredArchives: a.expiredArchives + b.expiredArchives,
   damaged: [...a.damaged, ...b.damaged],
   keptEvents: a.keptEvents + b.keptEvents,
+  erased: { ...a.erased, ...b.erased },
   movedTo: a.movedTo ?? b.movedTo,
 })
 

@@ -27,6 +27,7 @@ import {
 import { refreshMarts } from '../warehouse/marts/refresh.ts'
 import { copyRuns } from '../warehouse/runs.ts'
 import { warehouseFile } from '../warehouse/warehouse-file.ts'
+import { eraseForgotten } from './erase-forgotten.ts'
 import {
   added,
   buildMarts,
@@ -69,6 +70,7 @@ async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> 
   const app = await openApp({ config: options.config, bulk: true })
   let report = EMPTY_REPLAY
   try {
+    await eraseForgotten(options.config, { stores: app.stores, warehouse: null }, (options.now ?? Date.now)())
     for (const workspace of options.config.workspaces) {
       const expired = [...(await app.stores.landing.workspace(workspace.id).expired()).values()]
       const pages = expired.reduce((sum, count) => sum + count, 0)
@@ -87,8 +89,9 @@ async function replayIntoNothing(options: ReplayOptions): Promise<ReplayReport> 
 async function rebuildFrom(options: WholeReplayOptions, old: App): Promise<ReplayReport> {
   const { config } = options
   const { writer } = old.warehouse
+  const erased = await eraseForgotten(config, old, (options.now ?? Date.now)())
   const { gone, expired } = await goneOf(config, old, options.allowIncomplete === true)
-  let report = { ...EMPTY_REPLAY, expired }
+  let report = { ...EMPTY_REPLAY, erased, expired }
   await rebuildBeside(config, async rebuilt => {
     for (const workspace of config.workspaces) {
       report = added(report, await loadAll(options, { ...old, warehouse: rebuilt }, workspace))

@@ -16,7 +16,7 @@ interface Line {
 }
 
 /** Yields the decompressed lines of a file, as far as it can be read. @throws if it is truncated or damaged */
-async function* linesIn(file: string): AsyncGenerator<Line> {
+export async function* linesIn(file: string): AsyncGenerator<Line> {
   const source = createReadStream(file)
   // An error discards the buffer of the stream, so it holds only one piece. The types omit the stream options, which zlib accepts.
   const options: ZlibOptions & TransformOptions = { readableHighWaterMark: 1 }

@@ -5,6 +5,7 @@ import type { LandedPage, Landing } from '../../src/landing/landing.ts'
 import type { LeaseLog } from '../../src/landing/lease-log.ts'
 import type { PageHead } from '../../src/landing/page.ts'
 import { pageAddress } from '../../src/landing/page-address.ts'
+import { NOBODY } from '../../src/landing/tombstones.ts'
 
 export interface StoredPage extends LandedPage {
   head: PageHead
@@ -74,6 +75,9 @@ export function memoryLanding(store: MemoryStore, mayDie: MayDie): Landing {
     noteUpkeep: unused,
     leftovers: unused,
     storedBytes: unused,
+    rewrite: unused,
+    eraseFailed: unused,
+    forgotten: async () => NOBODY,
   }
 }
 

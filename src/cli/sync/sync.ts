@@ -212,7 +212,7 @@ export async function runSync(flags: SyncFlags): Promise<number> {
     return { app: acquire(await openAppWhenReleased(config, parent?.query), it => it.close()) }
   })
   const { app } = opened
-  parent?.holds(app)
+  parent?.holds(app, config.home)
   const ingesting = startIngest({
     config,
     app,

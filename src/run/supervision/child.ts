@@ -4,10 +4,12 @@ import { newDeferred } from '../../../workflows/deferred.ts'
 import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
 import { isInvalidated } from '../../warehouse/fault.ts'
+import { pendingErasures } from '../erasures.ts'
 import {
   type ChildMessage,
   DATABASE_INVALIDATED,
   type DrainCounts,
+  ERASES,
   type SupervisorMessage,
   type Work,
   type Working,
@@ -15,7 +17,7 @@ import {
 
 interface SupervisorLink {
   /** Reports that the warehouse is open, then drain counts every second, which also show that this process is alive; exits when DuckDB has invalidated the database. */
-  holds(app: App): void
+  holds(app: App, home: string): void
   /** Reports that this process, which does not hold the warehouse, does its work. */
   ready(): void
   /** Reports the start of a query (`sql`) or its end (null). */
@@ -47,8 +49,9 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
   // The channel must not keep a finished command alive.
   process.channel?.unref()
   return {
-    holds(app) {
+    holds(app, home) {
       send({ kind: 'holding' })
+      void endToErase(home, stop)
       setInterval(() => {
         const counts = [...app.spools].map(([id, spool]): [string, DrainCounts] => [id, spool.counts()])
         send({ kind: 'events', counts })
@@ -60,6 +63,19 @@ export function connectToSupervisor(stop: () => void): SupervisorLink {
     work: () => work.promise,
     works: working => send({ kind: 'working', ...working }),
   }
+}
+
+/**
+ * Ends the process once somebody is to be forgotten, since the warehouse is rebuilt for it: requests in flight still land,
+ * and the restarted process erases before it continues.
+ */
+async function endToErase(home: string, stop: () => void): Promise<void> {
+  while ((await pendingErasures(home).catch(() => [])).length === 0)
+    await sleep(LOOK_EVERY_MS, undefined, { ref: false })
+  process.once('exit', () => {
+    process.exitCode = ERASES
+  })
+  stop()
 }
 
 /** Reads a table of the database every second, and exits once DuckDB has invalidated it. */

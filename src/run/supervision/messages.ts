@@ -38,3 +38,6 @@ export type SupervisorMessage =
 
 /** Exit code after DuckDB invalidated the database: the supervisor restarts the child. */
 export const DATABASE_INVALIDATED = 70
+
+/** Exit code of a child that ends to erase a forgotten person: the supervisor restarts it at once, and its start erases. */
+export const ERASES = 76

@@ -13,6 +13,7 @@ import {
   type ChildMessage,
   DATABASE_INVALIDATED,
   type DrainCounts,
+  ERASES,
   type SupervisorMessage,
   type Work,
   type Working,
@@ -65,7 +66,7 @@ interface Exit {
   signal: NodeJS.Signals | null
 }
 
-const isCrash = ({ code, signal }: Exit): boolean => signal !== null || code === DATABASE_INVALIDATED
+const isCrash = ({ code, signal }: Exit): boolean => signal !== null || code === DATABASE_INVALIDATED || code === ERASES
 
 const howText = ({ code, signal }: Exit): string =>
   signal
@@ -153,6 +154,10 @@ export function supervise(options: SupervisorOptions): Supervisor {
   }
 
   function startAgain(exit: Exit, life: { queries: string[]; livedMs: number }): void {
+    if (exit.code === ERASES) {
+      remark(`${subject} restarts, to erase what \`convohouse forget\` asked for.`)
+      return start()
+    }
     if (life.livedMs > STABLE_MS) pauseMs = FIRST_PAUSE_MS
     const ran = life.queries.slice(-QUERIES_SHOWN).map(sql => `  it was running the query: ${sql}`)
     remark(`${subject} ${howText(exit)}; restarting it in ${pauseMs / SECOND} s. Nothing is lost.`, ...ran)

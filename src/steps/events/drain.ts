@@ -5,7 +5,9 @@ import { relative } from 'node:path'
 import type { DrainOutcome, IngestSteps } from '../../../workflows/steps.ts'
 import { diskErrorCode, diskErrorText } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
+import type { Forgotten } from '../../core/identifiers.ts'
 import { DAY, MINUTE, SECOND } from '../../core/time.ts'
+import { readForgotten } from '../../landing/tombstones.ts'
 import {
   archivedBefore,
   archivedFiles,
@@ -16,6 +18,7 @@ import {
   removeSegments,
 } from '../../spool/archive.ts'
 import { clearDrainFailure, type DrainFailure, writeDrainFailure } from '../../spool/drain-failure.ts'
+import { eraseSealed } from '../../spool/erase-events.ts'
 import type { SpoolEvent } from '../../spool/event-line.ts'
 import { spoolRoot } from '../../spool/folders.ts'
 import { archivedEvents } from '../../spool/read-archive.ts'
@@ -24,6 +27,7 @@ import { sealAbandoned, sealedSegments } from '../../spool/segments.ts'
 import { applyEvents, type EventContext } from '../../warehouse/events/apply.ts'
 import type { SpooledEvent } from '../../warehouse/events/incoming.ts'
 import { recordDamage } from '../../warehouse/load/findings.ts'
+import { isForgottenEvent } from '../forgetting/forgotten-events.ts'
 
 export interface DrainContext extends EventContext {
   home: string
@@ -71,8 +75,9 @@ const addressed = (event: SpoolEvent, { file, offset }: EventAddress): SpooledEv
 /** A sealed segment with its content. */
 type Read = SegmentReading & { segment: string; bytes: Buffer }
 
-/** Reads a segment. @throws HOME_UNUSABLE if it cannot be read at all */
-async function readSealed(segment: string): Promise<Read> {
+/** Reads a segment, once it has lost the events of forgotten people. @throws HOME_UNUSABLE if it cannot be read at all */
+async function readSealed(segment: string, forgotten: Forgotten): Promise<Read> {
+  if (!forgotten.isEmpty) await eraseSealed(segment, event => isForgottenEvent(forgotten, event))
   const reading = await readSegment(segment)
   if (reading.torn.length + reading.damaged.length > 0) await keepDamaged(segment)
   return { ...reading, segment }
@@ -134,14 +139,14 @@ type Drained = DrainOutcome & { failures: unknown[] }
 /** Reads the next segments, up to ARCHIVED_BYTES; unreadable ones are recorded in `left` and `failures`. */
 async function readNext(
   segments: string[],
-  { left, failures, most }: { left: Leftover; failures: unknown[]; most: number },
+  { left, failures, most, forgotten }: { left: Leftover; failures: unknown[]; most: number; forgotten: Forgotten },
 ): Promise<Read[]> {
   const reads: Read[] = []
   let bytes = 0
   while (reads.length < most && segments.length > 0 && bytes < ARCHIVED_BYTES) {
     const segment = segments.shift()!
     try {
-      const read = await readSealed(segment)
+      const read = await readSealed(segment, forgotten)
       left.unreadable.delete(segment)
       reads.push(read)
       bytes += read.bytes.length
@@ -183,10 +188,11 @@ async function drainSpool(draining: DrainContext, options: DrainOptions): Promis
   left.archived ??= await archivedBefore(home, workspaceId, sealed)
   const waiting = sealed.filter(name => !left.applied.has(name) && (retries || !left.unreadable.has(name)))
   if (waiting.length > 0) found()
+  const forgotten = await readForgotten(home)()
   let [segments, taken, applied] = [0, 0, 0]
   try {
     while (segments < SEGMENTS && waiting.length > 0) {
-      const reads = await readNext(waiting, { left, failures, most: SEGMENTS - segments })
+      const reads = await readNext(waiting, { left, failures, most: SEGMENTS - segments, forgotten })
       const events = await archiveRead(draining, reads, left.archived)
       applied += await applyAll(draining, events)
       for (const { segment } of reads) left.applied.add(segment)
@@ -271,6 +277,7 @@ export async function applySpool(draining: DrainContext): Promise<{ applied: num
   const damaged: DamagedArchive[] = []
   const sealed = await sealedSegments(home, workspaceId)
   const archived = await archivedBefore(home, workspaceId, sealed)
+  const forgotten = await readForgotten(home)()
   // Batches span files: a day with few events would need a separate transaction.
   const events = async function* () {
     for (const path of await archivedFiles(home, workspaceId)) {
@@ -281,7 +288,7 @@ export async function applySpool(draining: DrainContext): Promise<{ applied: num
   }
   let applied = await applyAll(draining, events(), REPLAY_BATCH)
   for (const segment of sealed)
-    applied += await applyAll(draining, await archiveRead(draining, [await readSealed(segment)], archived))
+    applied += await applyAll(draining, await archiveRead(draining, [await readSealed(segment, forgotten)], archived))
   await recordDamaged(draining, new Set())
   return { applied, damaged }
 }

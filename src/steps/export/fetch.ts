@@ -21,7 +21,10 @@ import { newProgress, openWindow, type PageFacts, type WindowProgress } from '..
 import { fitsReport } from '../../core/quota/billing-period.ts'
 import { compactTimestamp, DAY, EARLIEST_MS } from '../../core/time.ts'
 import { caselessPathSegment } from '../../files/path-segment.ts'
+import type { PageHead } from '../../landing/page.ts'
+import { folderOf } from '../../landing/page-address.ts'
 import type { CircuitBreaker, FetchDependencies } from '../dependencies.ts'
+import { withoutForgotten } from '../forgetting/forgotten-pages.ts'
 import type { Landing } from '../listing/resource-pages.ts'
 import { pageHead } from '../page-head.ts'
 import type { Pending } from '../pending.ts'
@@ -139,6 +142,17 @@ const answerOf = (answer: ExportAnswer): Answer => ({
   retryAfterMs: null,
 })
 
+/** Lands a page without the records of forgotten people, and adds it to those to load. @throws HOME_UNUSABLE, LANDING_TAKEN */
+async function landKept({ landing, pending }: Fetching, head: PageHead, body: Buffer): Promise<void> {
+  const forgotten = await landing.forgotten()
+  const kept = withoutForgotten(forgotten, { head, body }) ?? { head, body }
+  const address = await landing.land(kept.head, kept.body)
+  const now = await landing.forgotten()
+  // A tombstone has been written meanwhile, and its erasure may have listed the pages before this one landed.
+  if (now.stamp !== forgotten.stamp) await landing.rewrite(page => withoutForgotten(now, page), [folderOf(address)])
+  pending.add(address, kept.head)
+}
+
 /** `unlogged`: the error of the lease log; null if it has the answer. @throws the error of landing */
 async function landPage(
   fetching: Fetching,
@@ -155,14 +169,13 @@ async function landPage(
   if (received.usage && !fitsReport(grant.period, received.usage, grant.pageSessions)) fetching.breaker.trip()
   // Waits for both, since neither may continue in the background after the other fails.
   const [landed, written] = await Promise.allSettled([
-    fetching.landing.land(head, answer.exchange.body),
+    landKept(fetching, head, answer.exchange.body),
     logAnswer(fetching, grant, agentId, received, null),
   ])
   // Counted first, because the page is billed even if it could not land.
   used.answers.push(received)
   used.sessions += received.billed ?? received.returned
   if (landed.status === 'rejected') throw landed.reason
-  fetching.pending.add(landed.value, head)
   fetching.onPage?.({ agentId, records: received.returned, billed: received.billed })
   return { facts: head.facts!, unlogged: written.status === 'rejected' ? written.reason : null }
 }
@@ -236,7 +249,7 @@ async function landLogged(
   page: { progress: WindowProgress; query: WindowQuery; answer: ExportAnswer; unread?: PageFacts['unread'] },
 ): Promise<WindowProgress> {
   const head = exportHead(fetching, { ...page, grant })
-  fetching.pending.add(await fetching.landing.land(head, page.answer.exchange.body), head)
+  await landKept(fetching, head, page.answer.exchange.body)
   return advance(page.progress, head.facts!)
 }
 

@@ -60,9 +60,13 @@ function freshness(
   }
 }
 
+/** Returns the number of records that a page of an export must contain: those that were returned, without forgotten people's. */
+const landedRecords = ({ facts, forgotten = 0 }: LoadablePage['head']): number | undefined =>
+  facts ? facts.returned - forgotten : undefined
+
 function addLanded(context: LoadContext, batch: Batch, page: LoadablePage, location: PageLocation): void {
   const { head } = page
-  const records = head.facts?.returned ?? 0
+  const records = landedRecords(head) ?? 0
   for (const path of Object.keys(head.notes.unknown)) batch.unknownPaths.add(path)
   batch.files.push({ page, records, coerced: false, unreadable: [], findings: inspectionFindings(head.notes) })
   if (records > 0)
@@ -101,7 +105,7 @@ export async function readCoerced(context: LoadContext, record: RecordType, page
     starredIds: page.head.starredIds,
     atMs: page.head.sentAtServerMs,
   })
-  const reported = page.head.facts?.returned
+  const reported = landedRecords(page.head)
   const held = found.records.length + found.unreadable.length
   if (reported !== undefined && reported !== held)
     throw new LoadFault(`it reports ${reported} records and contains ${held}`)

@@ -68,7 +68,7 @@ export async function writeBookkeeping(
       workspace_id: workspaceId,
       file: page.address,
       stream: page.head.place.stream,
-      records,
+      records: records + (page.head.forgotten ?? 0),
       coerced,
       loaded_at: iso(nowMs),
     })),

@@ -21,6 +21,8 @@ export interface LoadablePage {
     goneAgentId?: string
     /** Ids of the page's records that the listing's second list also contains. */
     starredIds?: readonly string[]
+    /** Number of records of forgotten people, which did not land. */
+    forgotten?: number
     run: string
     status: number
     sentAtMs: number

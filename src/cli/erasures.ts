@@ -1,0 +1,61 @@
+// `convohouse erasures`: the receipts of `forget`, and what is still open.
+import { existsSync } from 'node:fs'
+import type { Command } from 'commander'
+import { count, counted, utc } from '../core/words.ts'
+import { type ErasureStatus, readErasures } from '../reports/erasures.ts'
+import { warehouseRows } from '../warehouse/query/rows.ts'
+import { warehouseFile } from '../warehouse/warehouse-file.ts'
+import { configAt } from './flags/configuration.ts'
+import { addConfigFlag } from './flags/sync-flags.ts'
+import { print, printJson } from './terminal/print.ts'
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .option('--json', 'one JSON object, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse erasures
+  $ convohouse erasures --json | jq '.erasures[] | select(.open != [])'
+
+A receipt contains counts and times, and no personal value. It is complete when landing, spool and warehouse are free of the person
+and every target has published the deletion.`,
+    )
+    .action(async (flags: { config?: string; json?: boolean }) => {
+      const config = configAt(flags.config)
+      const found = await readErasures(existsSync(warehouseFile(config.home)) ? warehouseRows(config) : null, config)
+      if (flags.json) return printJson({ erasures: found })
+      print(
+        ...(found.length === 0
+          ? ['Nobody was forgotten: `convohouse forget --help` shows how.']
+          : found.flatMap(linesOf)),
+      )
+    })
+
+const at = (ms: number): string => `${utc(ms)} UTC`
+
+function linesOf({
+  id,
+  requestedMs,
+  erasedMs,
+  liftedMs,
+  identifiers,
+  conversations,
+  places,
+  open,
+}: ErasureStatus): string[] {
+  const of = `${counted(conversations, 'conversation')}, ${counted(identifiers, 'identifier')}`
+  const state = liftedMs !== null ? `lifted ${at(liftedMs)}` : open.length > 0 ? 'open' : 'complete'
+  return [
+    `${id}  requested ${at(requestedMs)}  ${of}  ${state}`,
+    ...(erasedMs === null
+      ? []
+      : [
+          `  erased ${at(erasedMs)}: ${Object.entries(places)
+            .map(([place, n]) => `${place} ${count(n)}`)
+            .join(', ')}`,
+        ]),
+    ...open.map(({ place, why }) => `  open: ${place} (${why})`),
+  ]
+}

@@ -1,0 +1,235 @@
+// `convohouse forget`: erases people on request, everywhere that convohouse writes, and keeps them away.
+import { createWriteStream } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import type { Command } from 'commander'
+import { openStores } from '../../app/stores.ts'
+import type { Config } from '../../config.ts'
+import { homeUnusable } from '../../core/disk.ts'
+import { ConvohouseError, isCode } from '../../core/errors.ts'
+import { formatDuration, SECOND } from '../../core/time.ts'
+import { bytes, count, counted } from '../../core/words.ts'
+import { pathSegment } from '../../files/path-segment.ts'
+import { warehouseSize } from '../../files/stored-bytes.ts'
+import { type Erasure, erasures, forgottenAs, recordStep, remember } from '../../landing/tombstones.ts'
+import { finishErasures } from '../../run/erasures.ts'
+import { type FoundPeople, findPeople } from '../../run/find-people.ts'
+import { rowsAbout, type StoredAbout, storedAbout } from '../../run/stored-about.ts'
+import { eraseFiles } from '../../steps/forgetting/erase-files.ts'
+import { expectWarehouse } from '../../warehouse/open.ts'
+import { withParams, withWarehouseRows } from '../../warehouse/query/rows.ts'
+import { warehouseFile } from '../../warehouse/warehouse-file.ts'
+import { configAt } from '../flags/configuration.ts'
+import { addConfigFlag } from '../flags/sync-flags.ts'
+import { invalidFlag } from '../flags/values.ts'
+import { confirm, isInteractive } from '../terminal/confirm.ts'
+import { log, print, printJson } from '../terminal/print.ts'
+import { stopOnSignals } from '../terminal/signals.ts'
+import { publishErasure } from './publish-erasure.ts'
+import { type RequestFlags, requestsOf } from './requests.ts'
+
+const country = (text: string, before: string[] = []): string[] => {
+  if (/^[a-z]{2}$/i.test(text)) return [...before, text.toUpperCase()]
+  throw invalidFlag(`--country cannot be ${JSON.stringify(text)}.`, 'Give a code of two letters, such as DE.')
+}
+
+export const define = (command: Command): Command =>
+  addConfigFlag(command)
+    .option('--email <address>', 'an email address of the person')
+    .option('--phone <number>', 'a telephone number of the person, with its country (+49 …), or with --country')
+    .option('--user <id>', "the person's user id or contact identity")
+    .option('--conversation <agent/id>', 'one conversation; other identifiers of its contact are not followed')
+    .option('--file <path>', 'a CSV file with the columns email, phone, user, conversation: one request a line')
+    .option('--country <code>', 'country of numbers without a calling code; may be repeated', country)
+    .option('--export <path>', 'write first what is stored about the person, as JSON lines')
+    .option('--export-only', 'write the export, and erase nothing')
+    .option('--dry-run', 'show what would be erased, and erase nothing')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--lift <erasure>', 'end an erasure, when the person returns with consent: new records are kept again')
+    .option('--json', 'one JSON object, for machines')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ convohouse forget --email jane@example.org --dry-run
+  $ convohouse forget --phone "0170 1234567" --country DE
+  $ convohouse forget --file requests.csv --yes
+  $ convohouse forget --email jane@example.org --export jane.ndjson --export-only
+  $ convohouse erasures                      receipts, and what is still open
+
+It finds the person's conversations, leads, clients and events by their contact fields, never by those of staff. First it writes a tombstone
+(keyed hashes only), which also drops what the vendor sends again. Then it erases landed pages, received events and rows, rebuilds the
+warehouse, and publishes the deletion to every target. Beside a process that holds the warehouse, that process erases. docs/privacy.md says what it cannot reach.`,
+    )
+    .action(async (flags: ForgetFlags) => {
+      await runForget(flags)
+    })
+
+interface ForgetFlags extends RequestFlags {
+  config?: string
+  country?: string[]
+  export?: string
+  exportOnly?: boolean
+  dryRun?: boolean
+  yes?: boolean
+  lift?: string
+  json?: boolean
+}
+
+/** @throws FLAG_INVALID, FORGET_REFUSED, WAREHOUSE_MISSING, HOME_UNUSABLE, LANDING_CORRUPT, SPOOL_CORRUPT, INTERRUPTED */
+async function runForget(flags: ForgetFlags): Promise<void> {
+  const config = configAt(flags.config)
+  if (flags.lift !== undefined) return lift(config, flags.lift)
+  const requests = await requestsOf(flags)
+  const { home } = config
+  expectWarehouse(home, 'Set the right data folder (`home`, CONVOHOUSE_HOME): nothing has been loaded here.')
+  await expectAllReachable(config)
+  const { people, stored } = await withWarehouseRows(config, async rows => {
+    const reader = withParams(rows)
+    const workspaceIds = config.workspaces.map(({ id }) => id)
+    const people = await findPeople(reader, { workspaceIds, requests, countries: flags.country ?? [] })
+    if (flags.export !== undefined) await writeExport(flags.export, reader, people)
+    return { people, stored: await storedAbout(reader, people) }
+  })
+  if (flags.exportOnly) return
+  const files = await filesAbout(config, people)
+  if (flags.json && flags.dryRun) return printJson({ conversations: people.conversations, stored, files })
+  if (!flags.json) print(...planLines(people, stored, files))
+  if (flags.dryRun) return
+  if (!flags.yes) await askConsent(config)
+  const id = await remember(home, people, Date.now())
+  if (!flags.json) log(`Erasure ${id} is recorded: nothing of the person is kept from now on.`)
+  await erase(config, id, flags.json === true)
+}
+
+/** Ends a tombstone. @throws FORGET_REFUSED if there is none */
+async function lift({ home }: Config, erasure: string): Promise<void> {
+  const found = (await erasures(home)).find(({ id }) => id === erasure)
+  if (!found || found.liftedMs !== null)
+    throw new ConvohouseError('FORGET_REFUSED', {
+      what: `There is no standing erasure ${JSON.stringify(erasure)}.`,
+      hint: '`convohouse erasures` lists them.',
+    })
+  await recordStep(home, { erasure, atMs: Date.now(), lifted: true })
+  print(`Erasure ${erasure} is lifted: new records of the person are kept again. What was erased stays erased.`)
+}
+
+/** Refuses a data folder with copies that this command cannot rewrite. @throws FORGET_REFUSED */
+async function expectAllReachable(config: Config): Promise<void> {
+  const { home, workspaces } = config
+  const replaced = (await readdir(home)).filter(name => name.startsWith('warehouse.replaced-'))
+  if (replaced.length > 0)
+    throw new ConvohouseError('FORGET_REFUSED', {
+      what: `${home} has ${replaced.join(', ')}, a warehouse of another layout that a replay moved aside: it may contain the person.`,
+      hint: 'Delete it, or move it to where you keep backups, then run the same command again.',
+    })
+  const { landing } = openStores(home)
+  const own = new Set(workspaces.map(({ id }) => pathSegment(id)))
+  const others = (await landing.folders()).filter(name => !own.has(name))
+  if (others.length === 0) return
+  throw new ConvohouseError('FORGET_REFUSED', {
+    what: `${config.source} lacks workspaces whose pages are in ${home}: ${others.join(', ')}. The person may be in them.`,
+    hint: 'Add them to `workspaces`, or delete their folders in `landing` and `spool`, then run the same command again.',
+  })
+}
+
+async function writeExport(file: string, reader: Parameters<typeof rowsAbout>[0], people: FoundPeople): Promise<void> {
+  let rows = 0
+  const lines = async function* () {
+    for await (const { table, row } of rowsAbout(reader, people)) {
+      rows += 1
+      yield `{"table":${JSON.stringify(table)},"row":${row}}\n`
+    }
+  }
+  await pipeline(lines, createWriteStream(file, { mode: 0o600 })).catch(cause => {
+    throw homeUnusable(file, cause)
+  })
+  log(`${counted(rows, 'row')} about the person written to ${file}.`)
+}
+
+/** Counts what the files of landing and spool have of the people. */
+async function filesAbout({ home, workspaces }: Config, people: FoundPeople): Promise<Record<string, number>> {
+  const { landing } = openStores(home)
+  const forgotten = forgottenAs(people)
+  const counts: Record<string, number> = {}
+  for (const { id: workspaceId } of workspaces) {
+    const about = { home, workspaceId, landing: landing.workspace(workspaceId), forgotten, dryRun: true }
+    for (const [place, found] of Object.entries((await eraseFiles(about)).places))
+      if (found > 0) counts[place] = (counts[place] ?? 0) + found
+  }
+  return counts
+}
+
+const kindOf = (identifier: string): string => identifier.slice(0, identifier.indexOf(':'))
+
+function planLines(people: FoundPeople, stored: readonly StoredAbout[], files: Record<string, number>): string[] {
+  const { conversations, identifiers, shared } = people
+  const kinds = [...new Set(identifiers.map(kindOf))].map(kind =>
+    counted(
+      identifiers.filter(one => kindOf(one) === kind).length,
+      { email: 'email address', phone: 'telephone number', user: 'user id' }[kind] ?? kind,
+    ),
+  )
+  const mentions = stored.filter(({ mentions }) => mentions > 0)
+  return [
+    `${counted(conversations.length, 'conversation')}${kinds.length === 0 ? '' : `, found by ${kinds.join(', ')}`}:`,
+    ...conversations.slice(0, 20).map(({ workspaceId, agentId, id }) => `  ${workspaceId}  ${agentId}/${id}`),
+    ...(shared.length > 0
+      ? [
+          `  ${counted(shared.length, 'value')} in them ${shared.length === 1 ? 'is' : 'are'} shared by many conversations, and not followed`,
+        ]
+      : []),
+    'To erase:',
+    ...stored.filter(({ rows }) => rows > 0).map(({ table, rows }) => `  ${table}  ${counted(rows, 'row')}`),
+    ...Object.entries(files).map(([place, found]) => `  ${place}  ${count(found)}`),
+    ...(mentions.length === 0
+      ? []
+      : [
+          "Mentions in other people's records, which stay:",
+          ...mentions.map(({ table, mentions }) => `  ${table}  ${counted(mentions, 'row')}`),
+        ]),
+  ]
+}
+
+/** @throws CONFIRMATION_NEEDED without a terminal; INTERRUPTED */
+async function askConsent({ home }: Config): Promise<void> {
+  const size = await warehouseSize(warehouseFile(home))
+  log(
+    `The warehouse is rebuilt afterwards, which needs ${bytes(size)} of disk and about ${formatDuration(Math.max(SECOND, size / 25_000))}.`,
+  )
+  if (!isInteractive())
+    throw new ConvohouseError('CONFIRMATION_NEEDED', {
+      what: 'Erasing cannot be undone, and there is no terminal to confirm it. Nothing was erased.',
+      hint: 'Check the list with --dry-run, then pass --yes.',
+    })
+  const stop = stopOnSignals()
+  try {
+    const stopped = 'Stopped; nothing was erased.'
+    if (await confirm('Erase? This cannot be undone.', { signal: stop.stopping, stopped })) return
+    throw new ConvohouseError('INTERRUPTED', { what: stopped })
+  } finally {
+    stop.release()
+  }
+}
+
+/** Erases now, or leaves it to the process that holds the warehouse. */
+async function erase(config: Config, id: string, json: boolean): Promise<void> {
+  const finished = await finishErasures({ config }).catch(error => {
+    if (isCode(error, 'WAREHOUSE_LOCKED')) return null
+    throw error
+  })
+  if (finished === null) {
+    const where =
+      'The process that holds the warehouse erases it within seconds; `convohouse erasures` shows when it is done.'
+    return json ? printJson({ erasure: id, erased: false }) : print(where)
+  }
+  const open = await publishErasure(config)
+  const [receipt] = (await erasures(config.home)).filter(one => one.id === id)
+  if (json) return printJson({ ...receipt, open })
+  print(...receiptLines(receipt!), ...open.map(({ place, why }) => `  open: ${place} (${why})`))
+}
+
+const receiptLines = ({ id, places }: Erasure): string[] => [
+  `Erased (${id}):`,
+  ...Object.entries(places).map(([place, found]) => `  ${place}  ${count(found)}`),
+]

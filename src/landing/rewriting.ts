@@ -1,0 +1,87 @@
+// Replaces landed pages whose records must go, under the same addresses and with new checksums. A kill leaves a page
+// replaced or unchanged, and perhaps in two bundles, both of which the next call reads again.
+import { rename } from 'node:fs/promises'
+import { basename, dirname, join, posix } from 'node:path'
+import { hasCode, homeUnusable } from '../core/disk.ts'
+import { namesIn, removeFiles, syncFolder, temporaryName, writeOnce } from '../files/durable.ts'
+import { pageIn, readIndex, readMember, type StoredPage, writeBundle } from './bundle.ts'
+import { encodePage, headIn, memberBytes, type PageHead, readPage } from './page.ts'
+import { parsePageName } from './page-address.ts'
+
+/** A page as it landed. */
+export interface WholePage {
+  address: string
+  head: PageHead
+  body: Buffer
+}
+
+/** What becomes of a page: null leaves it as it is. */
+export type Change = (page: WholePage) => { head: PageHead; body: Buffer } | 'erase' | null
+
+/** Puts a file in the place of another, durably. @throws HOME_UNUSABLE */
+async function replaceFile(file: string, parts: readonly Uint8Array[]): Promise<void> {
+  const temporary = join(dirname(file), temporaryName())
+  await writeOnce(temporary, parts)
+  await rename(temporary, file).catch(cause => {
+    throw homeUnusable(file, cause)
+  })
+  await syncFolder(dirname(file))
+}
+
+/** @returns true if the file was replaced or removed */
+async function rewriteFile(file: string, address: string, change: Change): Promise<boolean> {
+  const page = await readPage(file).catch(error => {
+    // A compaction has moved the page to a bundle, which is read later.
+    if (hasCode(error.cause, 'ENOENT')) return null
+    throw error
+  })
+  const changed = page && change({ address, ...page })
+  if (!changed) return false
+  if (changed === 'erase') await removeFiles([file])
+  else await replaceFile(file, await encodePage(changed.head, changed.body))
+  return true
+}
+
+async function rewriteBundle(root: string, folder: string, file: string, change: Change): Promise<boolean> {
+  const pages: StoredPage[] = []
+  let isChanged = false
+  for (const [name, entry] of await readIndex(file)) {
+    const page = pageIn(name, await readMember(file, entry.member), entry)
+    const whole = {
+      address: posix.join(folder, name),
+      head: headIn(page.head.toString()),
+      body: Buffer.from(page.body),
+    }
+    const changed = change(whole)
+    isChanged ||= changed !== null
+    if (changed === null) pages.push(page)
+    else if (changed !== 'erase') {
+      const [head] = await encodePage(changed.head, changed.body)
+      pages.push({ name, head: memberBytes(head!), body: changed.body })
+    }
+  }
+  if (!isChanged) return false
+  if (pages.length > 0) await writeBundle(root, folder, pages)
+  await removeFiles([file])
+  return true
+}
+
+/**
+ * Passes every page of these folders to `change`, and replaces those that it changes.
+ * @returns the number of files that were replaced or removed
+ * @throws HOME_UNUSABLE, LANDING_CORRUPT
+ */
+export async function rewriteFolders(root: string, folders: readonly string[], change: Change): Promise<number> {
+  let files = 0
+  for (const folder of folders) {
+    for (const name of await namesIn(join(root, folder)))
+      if (parsePageName(name) && (await rewriteFile(join(root, folder, name), posix.join(folder, name), change)))
+        files += 1
+    const bundles = (await namesIn(join(root, folder, 'bundles'))).filter(
+      name => name.endsWith('.json.gz') && !name.startsWith('.'),
+    )
+    for (const name of bundles)
+      if (await rewriteBundle(root, folder, join(root, folder, 'bundles', basename(name)), change)) files += 1
+  }
+  return files
+}

@@ -1,0 +1,160 @@
+// Tombstones: who was forgotten, as keyed hashes, so that the file names nobody and still recognises a person whom the
+// vendor sends again. It lies beside the landed pages, which every process that lands pages can read:
+//
+//   landing/.forgotten.key      32 random bytes
+//   landing/.forgotten.ndjson   one line for each step of an erasure
+import { createHmac, randomBytes } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hasCode, homeUnusable } from '../core/disk.ts'
+import type { Forgotten } from '../core/identifiers.ts'
+import { ensureFile } from '../files/durable.ts'
+import { appendJsonLines, readJsonLines } from '../files/line-log.ts'
+
+/** An erasure and how far it has come. Contains no personal value. */
+export interface Erasure {
+  id: string
+  requestedMs: number
+  /** When landing, spool and warehouse were free of the person, ms; null while they are not. */
+  erasedMs: number | null
+  /** When its tombstone was lifted, ms; null while it stands. */
+  liftedMs: number | null
+  /** Number of identifiers and conversations. */
+  identifiers: number
+  conversations: number
+  /** What was erased, by place. */
+  places: Readonly<Record<string, number>>
+  /** When each target had published the deletion, ms. */
+  targets: Readonly<Record<string, number>>
+}
+
+/** One line. The first of an erasure has its hashes. */
+interface Entry {
+  erasure: string
+  atMs: number
+  identifiers?: readonly string[]
+  conversations?: readonly string[]
+  countries?: readonly string[]
+  /** Set when landing, spool and warehouse are erased: what was, by place. */
+  places?: Readonly<Record<string, number>>
+  /** Set when a target has published the deletion. */
+  target?: string
+  lifted?: true
+}
+
+const keyFile = (home: string): string => join(home, 'landing', '.forgotten.key')
+const logFile = (home: string): string => join(home, 'landing', '.forgotten.ndjson')
+
+const conversationText = (workspaceId: string, agentId: string | null, id: string): string =>
+  `conversation:${JSON.stringify([workspaceId, agentId, id])}`
+
+type Hash = (text: string) => string
+
+/** @throws HOME_UNUSABLE if the key is missing or damaged: without it the tombstones would recognise nobody */
+async function hashOf(home: string): Promise<Hash> {
+  const file = keyFile(home)
+  const text = await readFile(file, 'utf8').catch(cause => {
+    throw homeUnusable(file, cause)
+  })
+  const key = Buffer.from(text.trim(), 'hex')
+  if (key.length !== 32) throw homeUnusable(file, new Error('it does not contain a key of 32 bytes'))
+  return value => createHmac('sha256', key).update(value).digest('base64url').slice(0, 27)
+}
+
+const entriesOf = (home: string): Promise<Entry[]> => readJsonLines<Entry>(logFile(home), 'erasure')
+
+/** Nobody was forgotten. */
+export const NOBODY: Forgotten = {
+  stamp: '',
+  isEmpty: true,
+  namesConversations: false,
+  countries: [],
+  hasIdentifier: () => false,
+  hasConversation: () => false,
+}
+
+function forgottenIn(entries: readonly Entry[], hash: Hash, stamp: string): Forgotten {
+  const lifted = new Set(entries.flatMap(entry => (entry.lifted ? [entry.erasure] : [])))
+  const standing = entries.filter(({ erasure }) => !lifted.has(erasure))
+  const all = (key: 'identifiers' | 'conversations' | 'countries') => standing.flatMap(entry => entry[key] ?? [])
+  const [identifiers, conversations] = [new Set(all('identifiers')), new Set(all('conversations'))]
+  return {
+    stamp,
+    isEmpty: identifiers.size + conversations.size === 0,
+    namesConversations: conversations.size > 0,
+    countries: [...new Set(all('countries'))],
+    hasIdentifier: identifier => identifiers.size > 0 && identifiers.has(hash(identifier)),
+    hasConversation: ({ workspaceId, agentId, id }) =>
+      conversations.size > 0 && conversations.has(hash(conversationText(workspaceId, agentId, id))),
+  }
+}
+
+/** Returns a function that reads the tombstones, again only if they have changed. @throws HOME_UNUSABLE */
+export function readForgotten(home: string): () => Promise<Forgotten> {
+  let known = NOBODY
+  return async () => {
+    const file = logFile(home)
+    const found = await stat(file).catch(cause => {
+      if (hasCode(cause, 'ENOENT')) return null
+      throw homeUnusable(file, cause)
+    })
+    const stamp = found === null ? '' : `${found.size} ${found.mtimeMs}`
+    if (stamp === known.stamp) return known
+    known = forgottenIn(await entriesOf(home), await hashOf(home), stamp)
+    return known
+  }
+}
+
+export interface Remembered {
+  identifiers: readonly string[]
+  conversations: readonly { workspaceId: string; agentId: string; id: string }[]
+  countries: readonly string[]
+}
+
+/** Returns what would be recognised with a tombstone for these, without writing one. */
+export function forgottenAs({ identifiers, conversations, countries }: Remembered): Forgotten {
+  const plain: Hash = text => text
+  return forgottenIn([entryOf({ identifiers, conversations, countries }, plain, { erasure: '', atMs: 0 })], plain, '')
+}
+
+const entryOf = ({ identifiers, conversations, countries }: Remembered, hash: Hash, of: Entry): Entry => ({
+  ...of,
+  identifiers: identifiers.map(hash),
+  // An event may lack the agent's id.
+  conversations: conversations.flatMap(({ workspaceId, agentId, id }) =>
+    [agentId, null].map(agent => hash(conversationText(workspaceId, agent, id))),
+  ),
+  countries,
+})
+
+/** Writes a tombstone durably, before anything is erased. @returns the id of the erasure @throws HOME_UNUSABLE */
+export async function remember(home: string, remembered: Remembered, nowMs: number): Promise<string> {
+  await ensureFile(keyFile(home), () => `${randomBytes(32).toString('hex')}\n`)
+  const erasure = randomBytes(6).toString('hex')
+  await appendJsonLines(logFile(home), [entryOf(remembered, await hashOf(home), { erasure, atMs: nowMs })])
+  return erasure
+}
+
+/** Records a step of an erasure. @throws HOME_UNUSABLE */
+export const recordStep = (home: string, entry: Pick<Entry, 'erasure' | 'atMs' | 'places' | 'target' | 'lifted'>) =>
+  appendJsonLines(logFile(home), [entry])
+
+/** Returns all erasures, oldest first. @throws HOME_UNUSABLE */
+export async function erasures(home: string): Promise<Erasure[]> {
+  const found = new Map<string, Erasure>()
+  for (const { erasure: id, atMs, identifiers, conversations, places, target, lifted } of await entriesOf(home)) {
+    const before = found.get(id)
+    const begun = identifiers === undefined ? before : undefined
+    const erasure: Erasure = begun ?? {
+      ...{ id, requestedMs: atMs, erasedMs: null, liftedMs: null, places: {}, targets: {} },
+      ...{ identifiers: identifiers?.length ?? 0, conversations: (conversations?.length ?? 0) / 2 },
+    }
+    found.set(id, {
+      ...erasure,
+      ...(places && { places, erasedMs: atMs }),
+      ...(target !== undefined && { targets: { [target]: atMs, ...erasure.targets } }),
+      ...(lifted && { liftedMs: atMs }),
+    })
+  }
+  return [...found.values()]
+}

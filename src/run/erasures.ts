@@ -1,0 +1,47 @@
+// Finishes erasures: from the tombstone alone, so that a kill at any moment is repeated by the next command that writes.
+import { existsSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openStores } from '../app/stores.ts'
+import type { Config } from '../config.ts'
+import { type Erasure, erasures, recordStep } from '../landing/tombstones.ts'
+import { temporaryFolder } from '../warehouse/temporary-files.ts'
+import { warehouseFile } from '../warehouse/warehouse-file.ts'
+import { eraseForgotten } from './erase-forgotten.ts'
+import type { ReplayOptions } from './rebuild.ts'
+import { replay } from './replay.ts'
+
+/** Returns the erasures that landing, spool and warehouse have not completed. @throws HOME_UNUSABLE */
+export const pendingErasures = async (home: string): Promise<Erasure[]> =>
+  (await erasures(home)).filter(({ erasedMs, liftedMs }) => erasedMs === null && liftedMs === null)
+
+/** Files beside the warehouse that may name anybody: leftovers of killed processes, results in progress, statements of the shell. */
+async function removeLeftovers({ home }: Config): Promise<void> {
+  const left = await readdir(temporaryFolder(home)).catch(() => [])
+  for (const path of [
+    ...left.map(name => join(temporaryFolder(home), name)),
+    join(home, 'query-parts'),
+    join(home, 'query-history'),
+  ])
+    await rm(path, { recursive: true, force: true })
+}
+
+/**
+ * Erases pending erasures and rebuilds the warehouse without them: DuckDB keeps the bytes of deleted rows in free blocks.
+ * @returns the erasures that are complete now @throws WAREHOUSE_LOCKED, and the errors of `replay`
+ */
+export async function finishErasures(
+  options: Pick<ReplayOptions, 'config' | 'now' | 'onProgress' | 'signal'>,
+): Promise<Erasure[]> {
+  const { config, now = Date.now } = options
+  const pending = await pendingErasures(config.home)
+  if (pending.length === 0) return []
+  // Rows whose sources are missing stay, except those of forgotten people.
+  const { erased } = existsSync(warehouseFile(config.home))
+    ? await replay({ ...options, allowIncomplete: true })
+    : { erased: await eraseForgotten(config, { stores: openStores(config.home), warehouse: null }, now()) }
+  await removeLeftovers(config)
+  for (const { id: erasure } of pending) await recordStep(config.home, { erasure, atMs: now(), places: erased })
+  const done = new Set(pending.map(({ id }) => id))
+  return (await erasures(config.home)).filter(({ id }) => done.has(id))
+}

@@ -1,0 +1,108 @@
+// What the warehouse has about people: counts by table, their rows for an answer to a request for access, and mentions in
+// rows of others.
+import { CONTACT_COLUMNS, identifiersOf } from '../catalog/contacts.ts'
+import { quoteName, quoteText } from '../catalog/layout.ts'
+import type { Remembered } from '../landing/tombstones.ts'
+import type { Writer } from '../warehouse/connection.ts'
+
+type Reader = Pick<Writer, 'rows'>
+
+/** A table of `main` and its columns of text. */
+interface TextTable {
+  table: string
+  columns: string[]
+  texts: string[]
+}
+
+/** Returns the tables whose rows are about records; the bookkeeping names only files. */
+async function recordTables({ rows }: Reader): Promise<TextTable[]> {
+  const found = await rows<{ table: string; name: string; type: string }>(
+    `SELECT c.table_name AS "table", c.column_name AS name, c.data_type AS type FROM information_schema.columns c
+     JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = c.table_name
+     WHERE c.table_schema = 'main' AND t.table_type = 'BASE TABLE' AND NOT starts_with(c.table_name, '_') ORDER BY ALL`,
+  )
+  const tables = new Map<string, TextTable>()
+  for (const { table, name, type } of found) {
+    const known = tables.get(table) ?? { table, columns: [], texts: [] }
+    known.columns.push(name)
+    if (type === 'VARCHAR' || type === 'JSON') known.texts.push(name)
+    tables.set(table, known)
+  }
+  return [...tables.values()]
+}
+
+const quoted = (values: readonly string[]): string => values.map(quoteText).join(', ')
+
+/** Returns the SQL condition for a table's rows about the people; null if the table has no row about anybody. */
+async function conditionOf(reader: Reader, about: Remembered, { table, columns }: TextTable): Promise<string | null> {
+  const conditions: string[] = []
+  const keys = about.conversations.map(({ workspaceId, agentId, id }) => ({ workspaceId, agentId, id }))
+  const names = columns.includes('agent_id') ? ['agent_id'] : []
+  if (columns.includes('conversation_id') && keys.length > 0)
+    conditions.push(
+      `(${['workspace_id', ...names, 'conversation_id'].join(', ')}) IN (${keys
+        .map(({ workspaceId, agentId, id }) => `(${quoted([workspaceId, ...(names.length > 0 ? [agentId] : []), id])})`)
+        .join(', ')})`,
+    )
+  for (const [column, kind] of Object.entries(CONTACT_COLUMNS[table] ?? {})) {
+    const values = await reader.rows<{ value: string }>(
+      `SELECT DISTINCT ${column} AS value FROM ${table} WHERE ${column} IS NOT NULL AND ${column} <> ''`,
+    )
+    const own = values.filter(({ value }) =>
+      identifiersOf(kind, value, about.countries).some(identifier => about.identifiers.includes(identifier)),
+    )
+    if (own.length > 0) conditions.push(`${column} IN (${quoted(own.map(({ value }) => value))})`)
+  }
+  return conditions.length === 0 ? null : `coalesce(${conditions.join(' OR ')}, false)`
+}
+
+/** Texts by which a person can be found in other people's texts: ids and short numbers would find anything. */
+const needlesOf = ({ identifiers }: Remembered): string[] =>
+  identifiers.flatMap(identifier => {
+    const [kind, ...rest] = identifier.split(':') as [string, ...string[]]
+    const value = rest.join(':')
+    if (kind === 'email') return [value]
+    return kind === 'phone' ? [value.slice(1)] : []
+  })
+
+/** What a table has of people. */
+export interface StoredAbout {
+  table: string
+  /** Number of rows about them. */
+  rows: number
+  /** Number of rows about others, or about nobody, in which an address or a number of theirs occurs. */
+  mentions: number
+}
+
+/** Returns the tables that have something about the people. */
+export async function storedAbout(reader: Reader, about: Remembered): Promise<StoredAbout[]> {
+  const found: StoredAbout[] = []
+  const needles = needlesOf(about)
+  for (const table of await recordTables(reader)) {
+    const own = (await conditionOf(reader, about, table)) ?? 'false'
+    // Punctuation in numbers would hide them.
+    const text = `lower(concat_ws(' ', ${table.texts.map(quoteName).join(', ')}))`
+    const mentioned = needles.map(
+      needle =>
+        `contains(${/^\d+$/.test(needle) ? `regexp_replace(${text}, '[^0-9a-z"]', '', 'g')` : text}, ${quoteText(needle)})`,
+    )
+    const mentions = mentioned.length === 0 ? 'false' : `NOT ${own} AND (${mentioned.join(' OR ')})`
+    const [row] = await reader.rows<{ rows: number; mentions: number }>(
+      `SELECT count(*) FILTER (${own})::DOUBLE AS "rows", count(*) FILTER (${mentions})::DOUBLE AS mentions FROM ${quoteName(table.table)}`,
+    )
+    if (row!.rows + row!.mentions > 0) found.push({ table: table.table, ...row! })
+  }
+  return found
+}
+
+/** Yields the rows about the people, by table, each as a JSON text. */
+export async function* rowsAbout(reader: Reader, about: Remembered): AsyncGenerator<{ table: string; row: string }> {
+  for (const table of await recordTables(reader)) {
+    const own = await conditionOf(reader, about, table)
+    if (own === null) continue
+    for (const { row } of await reader.rows<{ row: string }>(
+      `SELECT to_json(t)::VARCHAR AS row FROM (SELECT * FROM ${quoteName(table.table)} WHERE ${own}) t`,
+    ))
+      yield { table: table.table, row }
+  }
+}
