@@ -35,27 +35,23 @@ and every target has published the deletion.`,
 
 const at = (ms: number): string => `${utc(ms)} UTC`
 
-function linesOf({
-  id,
-  requestedMs,
-  erasedMs,
-  liftedMs,
-  identifiers,
-  conversations,
-  places,
-  open,
-}: ErasureStatus): string[] {
+/** Returns a line for an erasure, and one for each place that is open. */
+export const openLines = (erasure: ErasureStatus): string[] => [headLine(erasure), ...openPlaces(erasure)]
+
+const openPlaces = ({ open }: ErasureStatus): string[] => open.map(({ place, why }) => `  open: ${place} (${why})`)
+
+function headLine({ id, requestedMs, liftedMs, identifiers, conversations, open }: ErasureStatus): string {
   const of = `${counted(conversations, 'conversation')}, ${counted(identifiers, 'identifier')}`
   const state = liftedMs !== null ? `lifted ${at(liftedMs)}` : open.length > 0 ? 'open' : 'complete'
+  return `${id}  requested ${at(requestedMs)}  ${of}  ${state}`
+}
+
+function linesOf(erasure: ErasureStatus): string[] {
+  const { erasedMs, places } = erasure
+  const erased = Object.entries(places).map(([place, n]) => `${place} ${count(n)}`)
   return [
-    `${id}  requested ${at(requestedMs)}  ${of}  ${state}`,
-    ...(erasedMs === null
-      ? []
-      : [
-          `  erased ${at(erasedMs)}: ${Object.entries(places)
-            .map(([place, n]) => `${place} ${count(n)}`)
-            .join(', ')}`,
-        ]),
-    ...open.map(({ place, why }) => `  open: ${place} (${why})`),
+    headLine(erasure),
+    ...(erasedMs === null ? [] : [`  erased ${at(erasedMs)}: ${erased.join(', ')}`]),
+    ...openPlaces(erasure),
   ]
 }

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { groupedByAgent, type IdsByAgent } from '../../core/planning/id-windows.ts'
 import { agreeing, counted } from '../../core/words.ts'
+import { csvLines } from './csv-lines.ts'
 import { invalidFlag } from './values.ts'
 
 export interface NamedConversation {
@@ -22,20 +23,6 @@ const invalid = (line: number, why: string): ConvohouseError =>
     facts: { line },
   })
 
-/** Matches a cell, quoted or not, and its separator. */
-const CELL = /\s*(?:"((?:[^"]|"")*)"|([^",;\t]*))\s*(,|$)/y
-
-/** Returns the cells of a line. @throws FLAG_INVALID for other separators, and for quotes that do not enclose a whole cell on one line */
-function cellsOf(content: string, line: number): string[] {
-  const cells: string[] = []
-  for (CELL.lastIndex = 0; ; ) {
-    const [, quoted, plain, end] = CELL.exec(content) ?? []
-    if (end === undefined) throw invalid(line, 'is neither an id nor agent,id: put quotes around ids with ; " or a tab')
-    cells.push(quoted?.replaceAll('""', '"') ?? plain!.trim())
-    if (end === '') return cells
-  }
-}
-
 /** Column names, compared without case, blanks, `_` and `-`. */
 const AGENT_COLUMN = /^agent(?:id)?$/
 const ID_COLUMN = /^(?:id|conversation|conversationid|convoid)$/
@@ -45,12 +32,9 @@ const columnAt = (names: readonly string[], wanted: RegExp): number =>
 
 /** Parses a list. A byte order mark, blank lines, and lines that begin with # are ignored. @throws FLAG_INVALID that names the line */
 export function parseIds(content: string): NamedConversation[] {
-  const [first, ...rest] = content
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .map((line, index) => ({ line: index + 1, content: line }))
-    .filter(line => /^\s*[^\s#]/.test(line.content))
-    .map(line => ({ line: line.line, cells: cellsOf(line.content, line.line) }))
+  const [first, ...rest] = csvLines(content, line =>
+    invalid(line, 'is neither an id nor agent,id: put quotes around ids with ; " or a tab'),
+  )
   if (first === undefined) return []
   const [agentAt, idAt] = [columnAt(first.cells, AGENT_COLUMN), columnAt(first.cells, ID_COLUMN)]
   const hasHeader = idAt >= 0

@@ -42,7 +42,6 @@ export const define = (command: Command): Command =>
     .option('--file <path>', 'a CSV file with the columns email, phone, user, conversation: one request a line')
     .option('--country <code>', 'country of numbers without a calling code; may be repeated', country)
     .option('--export <path>', 'write first what is stored about the person, as JSON lines')
-    .option('--export-only', 'write the export, and erase nothing')
     .option('--dry-run', 'show what would be erased, and erase nothing')
     .option('--yes', 'do not ask for confirmation')
     .option('--lift <erasure>', 'end an erasure, when the person returns with consent: new records are kept again')
@@ -54,7 +53,7 @@ Examples:
   $ convohouse forget --email jane@example.org --dry-run
   $ convohouse forget --phone "0170 1234567" --country DE
   $ convohouse forget --file requests.csv --yes
-  $ convohouse forget --email jane@example.org --export jane.ndjson --export-only
+  $ convohouse forget --email jane@example.org --export jane.ndjson --dry-run
   $ convohouse erasures                      receipts, and what is still open
 
 It finds the person's conversations, leads, clients and events by their contact fields, never by those of staff. First it writes a tombstone
@@ -69,7 +68,6 @@ interface ForgetFlags extends RequestFlags {
   config?: string
   country?: string[]
   export?: string
-  exportOnly?: boolean
   dryRun?: boolean
   yes?: boolean
   lift?: string
@@ -91,7 +89,6 @@ async function runForget(flags: ForgetFlags): Promise<void> {
     if (flags.export !== undefined) await writeExport(flags.export, reader, people)
     return { people, stored: await storedAbout(reader, people) }
   })
-  if (flags.exportOnly) return
   const files = await filesAbout(config, people)
   if (flags.json && flags.dryRun) return printJson({ conversations: people.conversations, stored, files })
   if (!flags.json) print(...planLines(people, stored, files))

@@ -1,6 +1,7 @@
 // Reads requests to forget somebody: from flags, or from a CSV file with a column for each of them.
 import { readFile } from 'node:fs/promises'
 import type { Named } from '../../run/find-people.ts'
+import { csvLines } from '../flags/csv-lines.ts'
 import { invalidFlag } from '../flags/values.ts'
 
 const COLUMNS = ['email', 'phone', 'user', 'conversation'] as const satisfies readonly (keyof Named)[]
@@ -13,32 +14,14 @@ const invalid = (file: string, line: number, why: string) =>
     `Write a CSV file (UTF-8, commas) whose header names at least one of ${COLUMNS.join(', ')}.`,
   )
 
-/** Matches a cell, quoted or not, and its separator. */
-const CELL = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y
-
 /** Parses a file of requests. @throws FLAG_INVALID, naming the line */
 export function parseRequests(content: string, file: string): Named[] {
-  const cellsOf = (text: string, line: number): string[] => {
-    const cells: string[] = []
-    for (CELL.lastIndex = 0; ; ) {
-      const [, quoted, plain, end] = CELL.exec(text) ?? []
-      if (end === undefined) throw invalid(file, line, 'has quotes that do not enclose a whole cell')
-      cells.push((quoted?.replaceAll('""', '"') ?? plain!).trim())
-      if (end === '') return cells
-    }
-  }
-  const lines = content
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .map((text, index) => ({ text, line: index + 1 }))
-    .filter(({ text }) => /^\s*[^\s#]/.test(text))
-  const [first, ...rest] = lines
+  const [first, ...rest] = csvLines(content, line => invalid(file, line, 'has quotes that do not enclose a whole cell'))
   if (!first) throw invalid(file, 1, 'is missing: the file is empty')
-  const header = cellsOf(first.text, first.line).map(name => name.toLowerCase())
+  const header = first.cells.map(name => name.toLowerCase())
   const unknown = header.find(name => !COLUMNS.some(column => column === name))
   if (unknown !== undefined) throw invalid(file, first.line, `has the column ${JSON.stringify(unknown)}`)
-  return rest.map(({ text, line }) => {
-    const cells = cellsOf(text, line)
+  return rest.map(({ line, cells }) => {
     if (cells.length > header.length)
       throw invalid(file, line, `has ${cells.length} cells for ${header.length} columns`)
     const given = header.flatMap((name, index) => (cells[index] ? [[name, cells[index]] as const] : []))

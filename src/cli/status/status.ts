@@ -5,6 +5,7 @@ import { isCode } from '../../core/errors.ts'
 import type { Overdue } from '../../core/overdue.ts'
 import { bytes } from '../../core/words.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
+import { type ErasureStatus, readErasures } from '../../reports/erasures.ts'
 import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
 import { overdueTarget } from '../../reports/freshness.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
@@ -14,6 +15,7 @@ import { type StoredModel, wrongModels } from '../../warehouse/models/stored-mod
 import { type Rows, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { type HeldStatement, heldStatements } from '../../warehouse/statements/held.ts'
 import { warehouseFile } from '../../warehouse/warehouse-file.ts'
+import { openLines } from '../erasures.ts'
 import { chooseIds, configIfAny, type Storage, storageOf } from '../flags/configuration.ts'
 import { addConfigFlag, addMaxAgeFlag, addWorkspaceFlag } from '../flags/sync-flags.ts'
 import { gridOnStdout } from '../terminal/columns.ts'
@@ -63,6 +65,8 @@ interface Shown {
   /** Models whose last build failed. */
   models: StoredModel[]
   targets: (TargetStatus & { overdue: Overdue[] })[]
+  /** Erasures that a place has not confirmed. */
+  erasures: ErasureStatus[]
   /** Statements that ended a process, and are refused. */
   held: HeldStatement[]
   size: number
@@ -70,7 +74,10 @@ interface Shown {
   landingId: string | null
 }
 
-function show({ statuses, refused, checks, models, targets, held, size, landingId }: Shown, storage: Storage): void {
+function show(
+  { statuses, refused, checks, models, targets, erasures, held, size, landingId }: Shown,
+  storage: Storage,
+): void {
   const options = gridOnStdout()
   const nowMs = Date.now()
   print(
@@ -83,6 +90,7 @@ function show({ statuses, refused, checks, models, targets, held, size, landingI
   if (checks.length > 0) print('', ...checkLines(checks, nowMs))
   if (models.length > 0) print('', ...modelLines(models, nowMs))
   if (held.length > 0) print('', ...heldLines(held, nowMs))
+  if (erasures.length > 0) print('', 'Erasures that are not complete', ...erasures.flatMap(openLines))
   for (const status of statuses) print('', ...workspaceLines(status, nowMs, options))
   for (const target of targets) print('', ...targetLines(target, nowMs, options.style))
 }
@@ -91,7 +99,7 @@ async function statusesOf(
   flags: StatusFlags,
   storage: Storage,
   { rows: query, isHeld }: { rows: Rows; isHeld: () => boolean },
-): Promise<Pick<Shown, 'statuses' | 'targets'>> {
+): Promise<Pick<Shown, 'statuses' | 'targets' | 'erasures'>> {
   const config = configIfAny(flags.config)
   const { rows, known } = await rowsIfAny(query)
   const configured = config ? config.workspaces : []
@@ -104,11 +112,12 @@ async function statusesOf(
     const options = { home: storage.home, landing, leaseLog, workspaceId, settings, rows, isHeld, nowMs: Date.now() }
     statuses.push(await workspaceStatus({ ...options, maxAgeMs: flags.maxAge }))
   }
-  const nowMs = Date.now()
+const nowMs = Date.now()
   const targets = config ? await targetStatuses(rows, config.targets, nowMs) : []
   const allowed = { everyMs: config?.publish.everyMs ?? 0, nowMs, maxAgeMs: flags.maxAge }
   const judged = targets.map(one => ({ ...one, overdue: overdueTarget(one, allowed) }))
-  return { statuses, targets: judged }
+  const erasures = await readErasures(rows, { home: storage.home, targets: config?.targets ?? [] })
+  return { statuses, targets: judged, erasures: erasures.filter(({ open }) => open.length > 0) }
 }
 
 /** Returns the last results of checks that did not pass; none without a warehouse. */
@@ -130,7 +139,7 @@ async function runStatus(flags: StatusFlags): Promise<void> {
     checks: await wrongChecks(rows),
     models: await ifAny(wrongModels({ rows })),
   }))
-  const { statuses: workspaces, targets } = shown
+  const { statuses: workspaces, targets, erasures } = shown
   const size = await warehouseSize(warehouseFile(storage.home))
   const refused = await refusedStatus(storage.home, null, Date.now())
   const landingId = await openStores(storage.home).landing.id()
@@ -145,6 +154,7 @@ async function runStatus(flags: StatusFlags): Promise<void> {
       models,
       workspaces,
       targets,
+      erasures,
       held: held.map(({ hash: _, ...statement }) => statement),
     })
   else show({ ...shown, refused, checks, models, held, size, landingId }, storage)

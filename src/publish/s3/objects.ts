@@ -6,6 +6,8 @@ import {
   DeleteObjectsCommand,
   GetObjectCommand,
   ListObjectsV2Command,
+  ListObjectVersionsCommand,
+  type ListObjectVersionsCommandOutput,
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
 import type { S3Place } from '../../config/s3.ts'
@@ -25,8 +27,8 @@ export interface Objects {
   get(name: string): Promise<{ text: string; etag: string } | null>
   /** Stores a text if the object still has this ETag, or if there is none yet (null). @returns its ETag */
   replace(name: string, text: string, etag: string | null): Promise<string>
-  /** Stores a text, overwriting any object. */
-  put(name: string, text: string): Promise<void>
+  /** Stores a text, overwriting any object. @returns true if the bucket keeps versions of objects, or has kept some */
+  put(name: string, text: string): Promise<boolean>
   /** Stores a file in one request. */
   upload(name: string, file: string): Promise<void>
   /** Copies an object within the server. @returns the ETag of the copy */
@@ -34,6 +36,8 @@ export interface Objects {
   /** Ignores objects that do not exist. */
   remove(names: readonly string[]): Promise<void>
   list(): Promise<StoredObject[]>
+  /** Removes all versions of objects except the current ones, and the marks of removed objects. */
+  removeVersions(): Promise<void>
   /** True if an object has this prefix. */
   hasAny(beginning: string): Promise<boolean>
 }
@@ -50,6 +54,15 @@ export function objectsIn({ client, place: { bucket, prefix } }: Pick<S3Connecti
     ContentType: 'application/json',
     CacheControl: 'no-cache',
   })
+  async function removeAll(all: readonly { Key: string; VersionId?: string }[]): Promise<void> {
+    for (let first = 0; first < all.length; first += REMOVED_AT_ONCE) {
+      const some = all.slice(first, first + REMOVED_AT_ONCE)
+      const { Errors: [error] = [] } = await client.send(
+        new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: some, Quiet: true } }),
+      )
+      if (error) throw Object.assign(new Error(`${error.Message} (${error.Key})`), { name: error.Code })
+    }
+  }
   return {
     async get(name) {
       try {
@@ -66,7 +79,8 @@ export function objectsIn({ client, place: { bucket, prefix } }: Pick<S3Connecti
       return plain(ETag)
     },
     async put(name, text) {
-      await client.send(new PutObjectCommand(jsonAt(name, text)))
+      const { VersionId } = await client.send(new PutObjectCommand(jsonAt(name, text)))
+      return VersionId !== undefined
     },
     async upload(name, file) {
       // Sent from memory, since the SDK cannot retry a request whose stream has been read.
@@ -78,13 +92,16 @@ export function objectsIn({ client, place: { bucket, prefix } }: Pick<S3Connecti
       const { CopyObjectResult } = await client.send(new CopyObjectCommand({ ...at(to), CopySource: source }))
       return plain(CopyObjectResult?.ETag)
     },
-    async remove(names) {
-      for (let first = 0; first < names.length; first += REMOVED_AT_ONCE) {
-        const some = names.slice(first, first + REMOVED_AT_ONCE).map(name => ({ Key: at(name).Key }))
-        const { Errors: [error] = [] } = await client.send(
-          new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: some, Quiet: true } }),
+    remove: names => removeAll(names.map(name => ({ Key: at(name).Key }))),
+    async removeVersions() {
+      let marker: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } | null = {}
+      while (marker !== null) {
+        const page: ListObjectVersionsCommandOutput = await client.send(
+          new ListObjectVersionsCommand({ Bucket: bucket, Prefix: prefix, ...marker }),
         )
-        if (error) throw Object.assign(new Error(`${error.Message} (${error.Key})`), { name: error.Code })
+        const old = [...(page.Versions ?? []).filter(({ IsLatest }) => !IsLatest), ...(page.DeleteMarkers ?? [])]
+        await removeAll(old.map(({ Key, VersionId }) => ({ Key: Key!, VersionId: VersionId! })))
+        marker = page.IsTruncated ? { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker } : null
       }
     },
     async hasAny(beginning) {

@@ -156,7 +156,8 @@ export function supervise(options: SupervisorOptions): Supervisor {
   function startAgain(exit: Exit, life: { queries: string[]; livedMs: number }): void {
     if (exit.code === ERASES) {
       remark(`${subject} restarts, to erase what \`convohouse forget\` asked for.`)
-      return start()
+      start()
+      return
     }
     if (life.livedMs > STABLE_MS) pauseMs = FIRST_PAUSE_MS
     const ran = life.queries.slice(-QUERIES_SHOWN).map(sql => `  it was running the query: ${sql}`)

@@ -138,6 +138,6 @@ export async function probeLake(
   const contents = found ?? `the first publication creates ${placeOf(target)}`
   if (target.s3 === null) return contents
   const { probing } = await import('../../s3/objects.ts')
-  const server = await probing(target.s3, (objects, name) => objects.put(name, 'probe'))
+  const server = await probing(target.s3, async (objects, name) => void (await objects.put(name, 'probe')))
   return `${contents}; data in ${target.data} of ${server}`
 }

@@ -200,5 +200,11 @@ export async function complete(objects: Objects, completion: Completion): Promis
     of[to] = [from, await objects.copy(from, to)]
   })
   await objects.remove(remove)
-  await objects.put(COPIES, copiesText({ publicationId: manifest.watermark.publicationId, of, kept }))
+  const { publicationId } = manifest.watermark
+  if (manifest.erases && copies.publicationId !== publicationId) {
+    // It is not complete yet: if the server refuses to remove versions of objects, the next publication tries again.
+    const isVersioned = await objects.put(COPIES, copiesText({ publicationId: '', of, kept }))
+    if (isVersioned) await objects.removeVersions()
+  }
+  await objects.put(COPIES, copiesText({ publicationId, of, kept }))
 }
