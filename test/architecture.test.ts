@@ -143,7 +143,7 @@ describe('the landing', () => {
   })
 
   it('is used elsewhere only through its ports, page heads and addresses', () => {
-    const known = ['access-tokens', 'landing', 'lease-log', 'page', 'page-address'].map(
+    const known = ['access-tokens', 'landing', 'lease-log', 'page', 'page-address', 'tombstones'].map(
       name => `src/landing/${name}.ts`,
     )
     const imported = outside

@@ -5,7 +5,6 @@ import type { Forgotten } from '../core/identifiers.ts'
 import type { RunRecord } from '../core/run-record.ts'
 import type { PageHead } from './page.ts'
 import type { PagePlace } from './page-address.ts'
-import type { Change } from './rewriting.ts'
 import type { RunEntry } from './runs.ts'
 
 export interface LandedPage {
@@ -40,6 +39,16 @@ export interface PageFile {
    */
   isBundle: boolean
 }
+
+/** A page as it landed. */
+export interface WholePage {
+  address: string
+  head: PageHead
+  body: Buffer
+}
+
+/** What becomes of a page: null leaves it as it is. */
+export type Change = (page: WholePage) => { head: PageHead; body: Buffer } | 'erase' | null
 
 export interface Landing {
   /**

@@ -5,18 +5,9 @@ import { basename, dirname, join, posix } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
 import { namesIn, removeFiles, syncFolder, temporaryName, writeOnce } from '../files/durable.ts'
 import { pageIn, readIndex, readMember, type StoredPage, writeBundle } from './bundle.ts'
-import { encodePage, headIn, memberBytes, type PageHead, readPage } from './page.ts'
+import type { Change } from './landing.ts'
+import { encodePage, headIn, memberBytes, readPage } from './page.ts'
 import { parsePageName } from './page-address.ts'
-
-/** A page as it landed. */
-export interface WholePage {
-  address: string
-  head: PageHead
-  body: Buffer
-}
-
-/** What becomes of a page: null leaves it as it is. */
-export type Change = (page: WholePage) => { head: PageHead; body: Buffer } | 'erase' | null
 
 /** Puts a file in the place of another, durably. @throws HOME_UNUSABLE */
 async function replaceFile(file: string, parts: readonly Uint8Array[]): Promise<void> {

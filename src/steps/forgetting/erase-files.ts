@@ -1,8 +1,7 @@
 // Erases forgotten people from the files of a workspace: landed pages and received events.
 import { type DeclaredResource, RESOURCES, requestedBy } from '../../catalog/resources/resources.ts'
 import type { Forgotten } from '../../core/identifiers.ts'
-import type { Landing } from '../../landing/landing.ts'
-import type { Change, WholePage } from '../../landing/rewriting.ts'
+import type { Change, Landing, WholePage } from '../../landing/landing.ts'
 import { eraseEvents } from '../../spool/erase-events.ts'
 import type { Writer } from '../../warehouse/connection.ts'
 import { knownIds } from '../../warehouse/planning/known-ids.ts'
