@@ -112,7 +112,7 @@ async function statusesOf(
     const options = { home: storage.home, landing, leaseLog, workspaceId, settings, rows, isHeld, nowMs: Date.now() }
     statuses.push(await workspaceStatus({ ...options, maxAgeMs: flags.maxAge }))
   }
-const nowMs = Date.now()
+  const nowMs = Date.now()
   const targets = config ? await targetStatuses(rows, config.targets, nowMs) : []
   const allowed = { everyMs: config?.publish.everyMs ?? 0, nowMs, maxAgeMs: flags.maxAge }
   const judged = targets.map(one => ({ ...one, overdue: overdueTarget(one, allowed) }))
