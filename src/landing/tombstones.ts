@@ -129,7 +129,9 @@ const entryOf = ({ identifiers, conversations, countries }: Remembered, hash: Ha
 
 /** Writes a tombstone durably, before anything is erased. @returns the id of the erasure @throws HOME_UNUSABLE */
 export async function remember(home: string, remembered: Remembered, nowMs: number): Promise<string> {
-  await ensureFile(keyFile(home), () => `${randomBytes(32).toString('hex')}\n`)
+  // With a new key, the tombstones that exist would recognise nobody.
+  if ((await entriesOf(home)).length === 0)
+    await ensureFile(keyFile(home), () => `${randomBytes(32).toString('hex')}\n`)
   const erasure = randomBytes(6).toString('hex')
   await appendJsonLines(logFile(home), [entryOf(remembered, await hashOf(home), { erasure, atMs: nowMs })])
   return erasure
