@@ -67,19 +67,19 @@ async function conversationsOf(
 
 const keyOf = ({ workspaceId, agentId, id }: Found): string => JSON.stringify([workspaceId, agentId, id])
 
+/** Columns whose values are followed. Of the two numbers of a call one is the line of the business, and it is not told which. */
+const FOLLOWED = Object.entries(CONTACT_COLUMNS.conversations!).filter(([column]) => !column.startsWith('ext_'))
+
 /** Returns the identifiers of the contacts of these conversations. */
 async function identifiersIn({ rows }: Reader, conversations: readonly Found[], countries: readonly string[]) {
   if (conversations.length === 0) return []
-  const columns = CONTACT_COLUMNS.conversations!
   const keys = conversations.map(
     ({ workspaceId, agentId, id }) => `(${[workspaceId, agentId, id].map(quoteText).join(', ')})`,
   )
   const found = await rows<Record<string, string | null>>(
-    `SELECT ${Object.keys(columns).join(', ')} FROM conversations WHERE (workspace_id, agent_id, conversation_id) IN (${keys.join(', ')})`,
+    `SELECT ${FOLLOWED.map(([column]) => column).join(', ')} FROM conversations WHERE (workspace_id, agent_id, conversation_id) IN (${keys.join(', ')})`,
   )
-  const all = found.flatMap(row =>
-    Object.entries(columns).flatMap(([column, kind]) => identifiersOf(kind, row[column], countries)),
-  )
+  const all = found.flatMap(row => FOLLOWED.flatMap(([column, kind]) => identifiersOf(kind, row[column], countries)))
   return [...new Set(all)]
 }
 

@@ -157,15 +157,18 @@ async function filesAbout({ home, workspaces }: Config, people: FoundPeople): Pr
   return counts
 }
 
+const NOUNS: Readonly<Record<string, [one: string, many: string]>> = {
+  email: ['email address', 'email addresses'],
+  phone: ['telephone number', 'telephone numbers'],
+  user: ['user id', 'user ids'],
+}
+
 const kindOf = (identifier: string): string => identifier.slice(0, identifier.indexOf(':'))
 
 function planLines(people: FoundPeople, stored: readonly StoredAbout[], files: Record<string, number>): string[] {
   const { conversations, identifiers, shared } = people
   const kinds = [...new Set(identifiers.map(kindOf))].map(kind =>
-    counted(
-      identifiers.filter(one => kindOf(one) === kind).length,
-      { email: 'email address', phone: 'telephone number', user: 'user id' }[kind] ?? kind,
-    ),
+    counted(identifiers.filter(one => kindOf(one) === kind).length, ...NOUNS[kind]!),
   )
   const mentions = stored.filter(({ mentions }) => mentions > 0)
   return [
