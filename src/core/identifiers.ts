@@ -79,4 +79,6 @@ export interface Forgotten {
   hasIdentifier(identifier: string): boolean
   /** `agentId` is null if the agent is unknown. */
   hasConversation(conversation: { workspaceId: string; agentId: string | null; id: string }): boolean
+  /** Workspaces in which a forgotten person has begun a conversation that may have events, which named nobody. */
+  begun: ReadonlySet<string>
 }

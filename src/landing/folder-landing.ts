@@ -40,7 +40,7 @@ import {
 import { pageAddress, parsePageName, streamFolder } from './page-address.ts'
 import { rewriteFolders } from './rewriting.ts'
 import { appendRun, readFullsDropped, readRuns } from './runs.ts'
-import { readForgotten } from './tombstones.ts'
+import { readForgotten, rememberBegun } from './tombstones.ts'
 
 /** Opens the landing of a data folder. Creates nothing yet. */
 export function openLanding(home: string): LandingStore {
@@ -229,6 +229,7 @@ function openWorkspace(root: string, workspaceId: string): Landing {
       return rewriteFolders(root, all, change)
     },
     forgotten: readForgotten(dirname(root)),
+    rememberBegun: (conversations, nowMs) => rememberBegun(dirname(root), workspaceId, conversations, nowMs),
     async eraseFailed({ dryRun }) {
       const failed = (await namesIn(fileOf(failedFolder))).map(name => join(fileOf(failedFolder), name))
       if (!dryRun) await removeFiles(failed)

@@ -84,6 +84,8 @@ export interface Landing {
   rewrite(change: Change, folders?: readonly string[]): Promise<number>
   /** Returns the people whose records must not land. @throws HOME_UNUSABLE */
   forgotten(): Promise<Forgotten>
+  /** Remembers conversations that forgotten people have begun, by agent and id. @throws HOME_UNUSABLE */
+  rememberBegun(conversations: readonly { agentId: string; id: string }[], nowMs: number): Promise<void>
   /** Removes all answers that are not JSON. @returns their number @throws HOME_UNUSABLE */
   eraseFailed(options: { dryRun: boolean }): Promise<number>
   /**

@@ -24,8 +24,6 @@ export interface Erasure {
   conversations: number
   /** What was erased, by place. */
   places: Readonly<Record<string, number>>
-  /** When each target had published the deletion, ms. */
-  targets: Readonly<Record<string, number>>
 }
 
 /** One line. The first of an erasure has its hashes. */
@@ -37,10 +35,13 @@ interface Entry {
   countries?: readonly string[]
   /** Set when landing, spool and warehouse are erased: what was, by place. */
   places?: Readonly<Record<string, number>>
-  /** Set when a target has published the deletion. */
-  target?: string
   lifted?: true
+  /** For `BEGUN`: the workspace of the conversations; set without them once what was stored of them is erased. */
+  workspaceId?: string
 }
+
+/** Stands for an erasure in entries about conversations that forgotten people have begun since. */
+const BEGUN = 'begun'
 
 const keyFile = (home: string): string => join(home, 'landing', '.forgotten.key')
 const logFile = (home: string): string => join(home, 'landing', '.forgotten.ndjson')
@@ -71,11 +72,17 @@ export const NOBODY: Forgotten = {
   countries: [],
   hasIdentifier: () => false,
   hasConversation: () => false,
+  begun: new Set(),
 }
 
 function forgottenIn(entries: readonly Entry[], hash: Hash, stamp: string): Forgotten {
   const lifted = new Set(entries.flatMap(entry => (entry.lifted ? [entry.erasure] : [])))
-  const standing = entries.filter(({ erasure }) => !lifted.has(erasure))
+  // Whose conversations they are is not known, so a lifted tombstone ends all of these; the others are recognised again.
+  const since = entries.findLastIndex(entry => entry.lifted)
+  const standing = entries.filter(({ erasure }, index) => !lifted.has(erasure) && (erasure !== BEGUN || index > since))
+  const begun = new Set<string>()
+  for (const { workspaceId, conversations } of entries)
+    if (workspaceId !== undefined) begun[conversations ? 'add' : 'delete'](workspaceId)
   const all = (key: 'identifiers' | 'conversations' | 'countries') => standing.flatMap(entry => entry[key] ?? [])
   const [identifiers, conversations] = [new Set(all('identifiers')), new Set(all('conversations'))]
   return {
@@ -86,6 +93,7 @@ function forgottenIn(entries: readonly Entry[], hash: Hash, stamp: string): Forg
     hasIdentifier: identifier => identifiers.size > 0 && identifiers.has(hash(identifier)),
     hasConversation: ({ workspaceId, agentId, id }) =>
       conversations.size > 0 && conversations.has(hash(conversationText(workspaceId, agentId, id))),
+    begun,
   }
 }
 
@@ -137,24 +145,45 @@ export async function remember(home: string, remembered: Remembered, nowMs: numb
   return erasure
 }
 
+/**
+ * Remembers conversations that forgotten people have begun since, so that events that name nobody are dropped too.
+ * @throws HOME_UNUSABLE
+ */
+export async function rememberBegun(
+  home: string,
+  workspaceId: string,
+  conversations: readonly { agentId: string; id: string }[],
+  nowMs: number,
+): Promise<void> {
+  const own = conversations.map(one => ({ workspaceId, ...one }))
+  const entry = entryOf({ identifiers: [], conversations: own, countries: [] }, await hashOf(home), {
+    ...{ erasure: BEGUN, atMs: nowMs },
+  })
+  await appendJsonLines(logFile(home), [{ ...entry, workspaceId }])
+}
+
+/** Records that what was stored of such conversations is erased. @throws HOME_UNUSABLE */
+export const recordBegunErased = (home: string, workspaceId: string, nowMs: number): Promise<void> =>
+  appendJsonLines(logFile(home), [{ erasure: BEGUN, atMs: nowMs, workspaceId }])
+
 /** Records a step of an erasure. @throws HOME_UNUSABLE */
-export const recordStep = (home: string, entry: Pick<Entry, 'erasure' | 'atMs' | 'places' | 'target' | 'lifted'>) =>
+export const recordStep = (home: string, entry: Pick<Entry, 'erasure' | 'atMs' | 'places' | 'lifted'>) =>
   appendJsonLines(logFile(home), [entry])
 
 /** Returns all erasures, oldest first. @throws HOME_UNUSABLE */
 export async function erasures(home: string): Promise<Erasure[]> {
   const found = new Map<string, Erasure>()
-  for (const { erasure: id, atMs, identifiers, conversations, places, target, lifted } of await entriesOf(home)) {
+  for (const { erasure: id, atMs, identifiers, conversations, places, lifted } of await entriesOf(home)) {
+    if (id === BEGUN) continue
     const before = found.get(id)
     const begun = identifiers === undefined ? before : undefined
     const erasure: Erasure = begun ?? {
-      ...{ id, requestedMs: atMs, erasedMs: null, liftedMs: null, places: {}, targets: {} },
+      ...{ id, requestedMs: atMs, erasedMs: null, liftedMs: null, places: {} },
       ...{ identifiers: identifiers?.length ?? 0, conversations: (conversations?.length ?? 0) / 2 },
     }
     found.set(id, {
       ...erasure,
       ...(places && { places, erasedMs: atMs }),
-      ...(target !== undefined && { targets: { [target]: atMs, ...erasure.targets } }),
       ...(lifted && { liftedMs: atMs }),
     })
   }

@@ -6,11 +6,11 @@ import type { TargetConfig } from '../config/targets.ts'
 import type { Config } from '../config.ts'
 import { ConvohouseError } from '../core/errors.ts'
 import type { PublicationReport } from '../core/publication-report.ts'
-import { SECOND } from '../core/time.ts'
+import { MINUTE, SECOND } from '../core/time.ts'
 import { publish } from '../publish/publish.ts'
 import { consumers, removeConsumer } from '../warehouse/changes/consumers.ts'
 import { CONSUMER_PREFIX, consumerOf, lastPublications } from '../warehouse/changes/publications.ts'
-import type { Writer } from '../warehouse/connection.ts'
+import { iso, type Writer } from '../warehouse/connection.ts'
 
 /** Ends the logging of changes for targets that are no longer configured. */
 export async function forgetUnconfigured(writer: Writer, targets: readonly TargetConfig[]): Promise<void> {
@@ -93,16 +93,22 @@ interface Tried {
   hasSucceeded: boolean
 }
 
+/** A first sync of a small workspace ends within this time, and would be slowed down by a copy that is old when it ends. */
+const FIRST_WAITS_MS = MINUTE
+
+/** Finds out whether a first copy would be empty, or would compete with a first sync that has just begun. */
+const EARLY = `SELECT 1 WHERE NOT EXISTS (FROM conversations)
+  OR (NOT EXISTS (FROM _runs WHERE success) AND EXISTS (FROM _runs WHERE ended_at IS NULL AND started_at > $since::TIMESTAMPTZ))`
+
 /** Returns the targets that are due: changed or not yet tried by this process, and not published within `publish.every`. */
 async function dueTargets(
   writer: Writer,
   { config, tried, nowMs }: { config: Config; tried: ReadonlyMap<string, Tried>; nowMs: number },
 ): Promise<TargetConfig[]> {
   const [published, known] = [await lastPublications(writer), await consumers(writer)]
-  const isEmpty = (await writer.rows('SELECT 1 FROM conversations LIMIT 1')).length === 0
+  const isEarly = (await writer.rows(EARLY, { since: iso(nowMs - FIRST_WAITS_MS) })).length > 0
   return config.targets.filter(({ name }) => {
-    // An empty first copy would stand until the next interval, while a first sync loads.
-    if (isEmpty && !published.has(name)) return false
+    if (isEarly && !published.has(name)) return false
     const consumer = known.find(one => one.name === consumerOf(name))
     const last = tried.get(name)
     const lastMs = Math.max(published.get(name) ?? 0, last?.atMs ?? 0)

@@ -77,6 +77,7 @@ export function memoryLanding(store: MemoryStore, mayDie: MayDie): Landing {
     storedBytes: unused,
     rewrite: unused,
     eraseFailed: unused,
+    rememberBegun: unused,
     forgotten: async () => NOBODY,
   }
 }

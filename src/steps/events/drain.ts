@@ -7,7 +7,7 @@ import { diskErrorCode, diskErrorText } from '../../core/disk.ts'
 import { ConvohouseError } from '../../core/errors.ts'
 import type { Forgotten } from '../../core/identifiers.ts'
 import { DAY, MINUTE, SECOND } from '../../core/time.ts'
-import { readForgotten } from '../../landing/tombstones.ts'
+import { readForgotten, recordBegunErased, rememberBegun } from '../../landing/tombstones.ts'
 import {
   archivedBefore,
   archivedFiles,
@@ -18,7 +18,7 @@ import {
   removeSegments,
 } from '../../spool/archive.ts'
 import { clearDrainFailure, type DrainFailure, writeDrainFailure } from '../../spool/drain-failure.ts'
-import { eraseSealed } from '../../spool/erase-events.ts'
+import { eraseEvents, eraseSealed } from '../../spool/erase-events.ts'
 import type { SpoolEvent } from '../../spool/event-line.ts'
 import { spoolRoot } from '../../spool/folders.ts'
 import { archivedEvents } from '../../spool/read-archive.ts'
@@ -27,7 +27,9 @@ import { sealAbandoned, sealedSegments } from '../../spool/segments.ts'
 import { applyEvents, type EventContext } from '../../warehouse/events/apply.ts'
 import type { SpooledEvent } from '../../warehouse/events/incoming.ts'
 import { recordDamage } from '../../warehouse/load/findings.ts'
-import { isForgottenEvent } from '../forgetting/forgotten-events.ts'
+import { eraseRecords } from '../../warehouse/maintenance/erase-records.ts'
+import { forgottenRecords } from '../../warehouse/maintenance/forgotten-records.ts'
+import { isErasedEvent, judgeEvent } from '../forgetting/forgotten-events.ts'
 
 export interface DrainContext extends EventContext {
   home: string
@@ -75,9 +77,29 @@ const addressed = (event: SpoolEvent, { file, offset }: EventAddress): SpooledEv
 /** A sealed segment with its content. */
 type Read = SegmentReading & { segment: string; bytes: Buffer }
 
+/** Drops the events of forgotten people, and remembers the conversations that they have begun. */
+async function dropForgotten({ home, workspaceId, now }: DrainContext, segment: string, forgotten: Forgotten) {
+  const begun: { agentId: string; id: string }[] = []
+  await eraseSealed(segment, event => {
+    const judged = judgeEvent(forgotten, event)
+    if (judged.begun) begun.push(judged.begun)
+    return judged.isForgotten
+  })
+  if (begun.length > 0) await rememberBegun(home, workspaceId, begun, now())
+}
+
+/** Erases what arrived of such conversations before anything named the person. Only the drainer may rewrite archives. */
+async function eraseBegun(draining: DrainContext, forgotten: Forgotten): Promise<void> {
+  const { home, workspaceId, writer, now } = draining
+  const records = await forgottenRecords(writer, workspaceId, forgotten)
+  if (records.length > 0) await eraseRecords(writer, { workspaceId, records, nowMs: now() })
+  await eraseEvents({ home, workspaceId, dryRun: false }, event => isErasedEvent(forgotten, event))
+  await recordBegunErased(home, workspaceId, now())
+}
+
 /** Reads a segment, once it has lost the events of forgotten people. @throws HOME_UNUSABLE if it cannot be read at all */
-async function readSealed(segment: string, forgotten: Forgotten): Promise<Read> {
-  if (!forgotten.isEmpty) await eraseSealed(segment, event => isForgottenEvent(forgotten, event))
+async function readSealed(draining: DrainContext, segment: string, forgotten: Forgotten): Promise<Read> {
+  if (!forgotten.isEmpty) await dropForgotten(draining, segment, forgotten)
   const reading = await readSegment(segment)
   if (reading.torn.length + reading.damaged.length > 0) await keepDamaged(segment)
   return { ...reading, segment }
@@ -138,6 +160,7 @@ type Drained = DrainOutcome & { failures: unknown[] }
 
 /** Reads the next segments, up to ARCHIVED_BYTES; unreadable ones are recorded in `left` and `failures`. */
 async function readNext(
+  draining: DrainContext,
   segments: string[],
   { left, failures, most, forgotten }: { left: Leftover; failures: unknown[]; most: number; forgotten: Forgotten },
 ): Promise<Read[]> {
@@ -146,7 +169,7 @@ async function readNext(
   while (reads.length < most && segments.length > 0 && bytes < ARCHIVED_BYTES) {
     const segment = segments.shift()!
     try {
-      const read = await readSealed(segment, forgotten)
+      const read = await readSealed(draining, segment, forgotten)
       left.unreadable.delete(segment)
       reads.push(read)
       bytes += read.bytes.length
@@ -189,10 +212,11 @@ async function drainSpool(draining: DrainContext, options: DrainOptions): Promis
   const waiting = sealed.filter(name => !left.applied.has(name) && (retries || !left.unreadable.has(name)))
   if (waiting.length > 0) found()
   const forgotten = await readForgotten(home)()
+  if (forgotten.begun.has(workspaceId)) await eraseBegun(draining, forgotten).catch(failed)
   let [segments, taken, applied] = [0, 0, 0]
   try {
     while (segments < SEGMENTS && waiting.length > 0) {
-      const reads = await readNext(waiting, { left, failures, most: SEGMENTS - segments, forgotten })
+      const reads = await readNext(draining, waiting, { left, failures, most: SEGMENTS - segments, forgotten })
       const events = await archiveRead(draining, reads, left.archived)
       applied += await applyAll(draining, events)
       for (const { segment } of reads) left.applied.add(segment)
@@ -288,7 +312,10 @@ export async function applySpool(draining: DrainContext): Promise<{ applied: num
   }
   let applied = await applyAll(draining, events(), REPLAY_BATCH)
   for (const segment of sealed)
-    applied += await applyAll(draining, await archiveRead(draining, [await readSealed(segment, forgotten)], archived))
+    applied += await applyAll(
+      draining,
+      await archiveRead(draining, [await readSealed(draining, segment, forgotten)], archived),
+    )
   await recordDamaged(draining, new Set())
   return { applied, damaged }
 }

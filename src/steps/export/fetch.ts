@@ -143,14 +143,17 @@ const answerOf = (answer: ExportAnswer): Answer => ({
 })
 
 /** Lands a page without the records of forgotten people, and adds it to those to load. @throws HOME_UNUSABLE, LANDING_TAKEN */
-async function landKept({ landing, pending }: Fetching, head: PageHead, body: Buffer): Promise<void> {
+async function landKept({ landing, pending, now }: Fetching, head: PageHead, body: Buffer): Promise<void> {
   const forgotten = await landing.forgotten()
-  const kept = withoutForgotten(forgotten, { head, body }) ?? { head, body }
+  const kept = withoutForgotten(forgotten, { head, body }) ?? { head, body, begun: [] }
   const address = await landing.land(kept.head, kept.body)
-  const now = await landing.forgotten()
+  const current = await landing.forgotten()
   // A tombstone has been written meanwhile, and its erasure may have listed the pages before this one landed.
-  if (now.stamp !== forgotten.stamp) await landing.rewrite(page => withoutForgotten(now, page), [folderOf(address)])
+  if (current.stamp !== forgotten.stamp)
+    await landing.rewrite(page => withoutForgotten(current, page), [folderOf(address)])
   pending.add(address, kept.head)
+  const begun = kept.begun.map(id => ({ agentId: head.place.agentId!, id }))
+  if (begun.length > 0) await landing.rememberBegun(begun, now())
 }
 
 /** `unlogged`: the error of the lease log; null if it has the answer. @throws the error of landing */

@@ -6,13 +6,24 @@ import type { Forgotten } from '../../core/identifiers.ts'
 import { parseBody } from '../../json/body.ts'
 import type { SpoolEvent } from '../../spool/event-line.ts'
 
-/** True if an event is about a forgotten person or conversation. */
-export function isForgottenEvent(forgotten: Forgotten, { workspaceId, payload }: SpoolEvent): boolean {
+/** An event's agent and conversation, if it names both. */
+const conversationOf = ({ agentId, convoId }: Readonly<Record<string, unknown>>) =>
+  agentId == null || convoId == null ? null : { agentId: String(agentId), id: String(convoId) }
+
+/** Returns whether an event is about a forgotten person, and the conversation that only its contact identifies. */
+export function judgeEvent(
+  forgotten: Forgotten,
+  { workspaceId, payload }: SpoolEvent,
+): { isForgotten: boolean; begun: { agentId: string; id: string } | null } {
   const value = parseBody(Buffer.from(payload))?.value
-  if (!isObject(value)) return false
-  return isForgotten(forgotten, { workspaceId, agentId: value.agentId == null ? null : String(value.agentId) }, value)
+  const agentId = isObject(value) && value.agentId != null ? String(value.agentId) : null
+  if (!isObject(value) || !isForgotten(forgotten, { workspaceId, agentId }, value))
+    return { isForgotten: false, begun: null }
+  const conversation = conversationOf(value)
+  const isKnown = conversation === null || forgotten.hasConversation({ workspaceId, ...conversation })
+  return { isForgotten: true, begun: isKnown ? null : conversation }
 }
 
 /** True if an erasure removes the event: it is about a forgotten person, or nobody can read whom it is about. */
 export const isErasedEvent = (forgotten: Forgotten, event: SpoolEvent): boolean =>
-  event.type === UNREADABLE_EVENT || isForgottenEvent(forgotten, event)
+  event.type === UNREADABLE_EVENT || judgeEvent(forgotten, event).isForgotten

@@ -81,19 +81,20 @@ function withoutNames(head: PageHead, isGone: (id: string) => boolean): Pick<Pag
 
 /**
  * Returns a landed or landing page of conversations without the records and ids of forgotten people; null if it has none.
- * A body that cannot be parsed has no records.
+ * A body that cannot be parsed has no records. `begun`: ids of conversations that only their contact identifies.
  */
 export function withoutForgotten(
   forgotten: Forgotten,
   { head, body }: { head: PageHead; body: Buffer },
-): { head: PageHead; body: Buffer } | null {
+): { head: PageHead; body: Buffer; begun: string[] } | null {
   const { workspaceId, place } = head
   const { agentId } = place
   if (forgotten.isEmpty || place.stream !== 'conversations') return null
-  const named = withoutNames(head, id => forgotten.hasConversation({ workspaceId, agentId, id }))
+  const isGone = (id: string) => forgotten.hasConversation({ workspaceId, agentId, id })
+  const named = withoutNames(head, isGone)
   const data = dataIn(body)
   const isDropped = data.map(record => isForgotten(forgotten, { workspaceId, agentId }, record))
-  if (!isDropped.includes(true)) return named && { head: { ...head, ...named }, body }
+  if (!isDropped.includes(true)) return named && { head: { ...head, ...named }, body, begun: [] }
   const { removed, awkward } = head.notes
   const notes = inspect(
     data.filter((_, index) => !isDropped[index]),
@@ -106,6 +107,10 @@ export function withoutForgotten(
   return {
     head: { ...head, ...named, notes, forgotten: (head.forgotten ?? 0) + dropped },
     body: without(body, elementsIn(body.toString('latin1')), isDropped),
+    begun: data.flatMap((record, index) => {
+      const id = isDropped[index] ? (record as { ID?: unknown }).ID : null
+      return id == null || isGone(String(id)) ? [] : [String(id)]
+    }),
   }
 }
 
