@@ -47,11 +47,12 @@ function headLine({ id, requestedMs, liftedMs, identifiers, conversations, open 
 }
 
 function linesOf(erasure: ErasureStatus): string[] {
-  const { erasedMs, places } = erasure
+  const { erasedMs, places, checksums } = erasure
   const erased = Object.entries(places).map(([place, n]) => `${place} ${count(n)}`)
   return [
     headLine(erasure),
     ...(erasedMs === null ? [] : [`  erased ${at(erasedMs)}: ${erased.join(', ')}`]),
+    ...checksums.map(checksum => `  sha256 of the replaced pages: ${checksum}`),
     ...openPlaces(erasure),
   ]
 }

@@ -24,6 +24,8 @@ export interface Erasure {
   conversations: number
   /** What was erased, by place. */
   places: Readonly<Record<string, number>>
+  /** SHA-256 of the replaced pages, by workspace. */
+  checksums: readonly string[]
 }
 
 /** One line. The first of an erasure has its hashes. */
@@ -35,6 +37,7 @@ interface Entry {
   countries?: readonly string[]
   /** Set when landing, spool and warehouse are erased: what was, by place. */
   places?: Readonly<Record<string, number>>
+  checksums?: readonly string[]
   lifted?: true
   /** For `BEGUN`: the workspace of the conversations; set without them once what was stored of them is erased. */
   workspaceId?: string
@@ -167,23 +170,25 @@ export const recordBegunErased = (home: string, workspaceId: string, nowMs: numb
   appendJsonLines(logFile(home), [{ erasure: BEGUN, atMs: nowMs, workspaceId }])
 
 /** Records a step of an erasure. @throws HOME_UNUSABLE */
-export const recordStep = (home: string, entry: Pick<Entry, 'erasure' | 'atMs' | 'places' | 'lifted'>) =>
+export const recordStep = (home: string, entry: Pick<Entry, 'erasure' | 'atMs' | 'places' | 'checksums' | 'lifted'>) =>
   appendJsonLines(logFile(home), [entry])
 
 /** Returns all erasures, oldest first. @throws HOME_UNUSABLE */
 export async function erasures(home: string): Promise<Erasure[]> {
   const found = new Map<string, Erasure>()
-  for (const { erasure: id, atMs, identifiers, conversations, places, lifted } of await entriesOf(home)) {
+  for (const { erasure: id, atMs, identifiers, conversations, places, checksums = [], lifted } of await entriesOf(
+    home,
+  )) {
     if (id === BEGUN) continue
     const before = found.get(id)
     const begun = identifiers === undefined ? before : undefined
     const erasure: Erasure = begun ?? {
-      ...{ id, requestedMs: atMs, erasedMs: null, liftedMs: null, places: {} },
+      ...{ id, requestedMs: atMs, erasedMs: null, liftedMs: null, places: {}, checksums: [] },
       ...{ identifiers: identifiers?.length ?? 0, conversations: (conversations?.length ?? 0) / 2 },
     }
     found.set(id, {
       ...erasure,
-      ...(places && { places, erasedMs: atMs }),
+      ...(places && { places, checksums, erasedMs: atMs }),
       ...(lifted && { liftedMs: atMs }),
     })
   }

@@ -9,11 +9,18 @@ import type { Writer } from '../warehouse/connection.ts'
 import { eraseRecords } from '../warehouse/maintenance/erase-records.ts'
 import { forgottenRecords } from '../warehouse/maintenance/forgotten-records.ts'
 
-/** What was erased, by place. */
-export type ErasedPlaces = Record<string, number>
+/** What was erased. */
+export interface Erased {
+  /** Numbers by place. */
+  places: Readonly<Record<string, number>>
+  /** Of the replaced pages of each workspace (`eraseFiles`). */
+  checksums: readonly string[]
+}
 
-function add(places: ErasedPlaces, more: Readonly<Record<string, number>>): void {
-  for (const [place, count] of Object.entries(more)) if (count > 0) places[place] = (places[place] ?? 0) + count
+const sum = (a: Erased, b: Erased): Erased => {
+  const places = { ...a.places }
+  for (const [place, count] of Object.entries(b.places)) if (count > 0) places[place] = (places[place] ?? 0) + count
+  return { places, checksums: [...a.checksums, ...b.checksums] }
 }
 
 /** Deletes what the bookkeeping has of pages that were erased as a whole. */
@@ -32,38 +39,35 @@ async function eraseWorkspace(
     forgotten,
     nowMs,
   }: { workspace: WorkspaceConfig; forgotten: Forgotten; nowMs: number },
-): Promise<ErasedPlaces> {
-  const places: ErasedPlaces = {}
+): Promise<Erased> {
   const landing = stores.landing.workspace(workspaceId)
   const files = { home, workspaceId, landing, forgotten, dryRun: false }
   if (warehouse === null) {
-    add(places, (await eraseFiles(files)).places)
-    return places
+    const { places, checksum } = await eraseFiles(files)
+    return { places, checksums: [checksum] }
   }
   const { writer } = warehouse
   const records = await forgottenRecords(writer, workspaceId, forgotten)
-  if (records.length > 0)
-    for (const { table, rows } of await eraseRecords(writer, { workspaceId, records, nowMs }))
-      add(places, { [table]: rows })
-  const erased = await eraseFiles({ ...files, isLost: await pagesOfLostIds(writer, workspaceId) })
-  await forgetPages(writer, workspaceId, erased.pages)
-  add(places, erased.places)
-  return places
+  const tables = records.length === 0 ? [] : await eraseRecords(writer, { workspaceId, records, nowMs })
+  const { places, checksum, pages } = await eraseFiles({ ...files, isLost: await pagesOfLostIds(writer, workspaceId) })
+  await forgetPages(writer, workspaceId, pages)
+  const rows = Object.fromEntries(tables.map(({ table, rows }) => [table, rows]))
+  return { places: { ...rows, ...places }, checksums: [checksum] }
 }
 
 /**
  * Erases everybody with a tombstone from the configured workspaces. `warehouse` is null if there is none.
- * @returns what was erased, by place @throws HOME_UNUSABLE, LANDING_CORRUPT, SPOOL_CORRUPT
+ * @throws HOME_UNUSABLE, LANDING_CORRUPT, SPOOL_CORRUPT
  */
 export async function eraseForgotten(
   config: Config,
   open: Pick<App, 'stores'> & { warehouse: App['warehouse'] | null },
   nowMs: number,
-): Promise<ErasedPlaces> {
-  const places: ErasedPlaces = {}
+): Promise<Erased> {
+  let erased: Erased = { places: {}, checksums: [] }
   for (const workspace of config.workspaces) {
     const forgotten = await open.stores.landing.workspace(workspace.id).forgotten()
-    if (!forgotten.isEmpty) add(places, await eraseWorkspace(config, open, { workspace, forgotten, nowMs }))
+    if (!forgotten.isEmpty) erased = sum(erased, await eraseWorkspace(config, open, { workspace, forgotten, nowMs }))
   }
-  return places
+  return erased
 }

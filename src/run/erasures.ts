@@ -41,7 +41,7 @@ export async function finishErasures(
     ? await replay({ ...options, allowIncomplete: true })
     : { erased: await eraseForgotten(config, { stores: openStores(config.home), warehouse: null }, now()) }
   await removeLeftovers(config)
-  for (const { id: erasure } of pending) await recordStep(config.home, { erasure, atMs: now(), places: erased })
+  for (const { id: erasure } of pending) await recordStep(config.home, { erasure, atMs: now(), ...erased })
   const done = new Set(pending.map(({ id }) => id))
   return (await erasures(config.home)).filter(({ id }) => done.has(id))
 }

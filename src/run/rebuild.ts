@@ -20,6 +20,7 @@ import { dropFulls } from '../warehouse/planning/full-exports.ts'
 import { loadedFiles } from '../warehouse/planning/loaded-files.ts'
 import { insertRuns } from '../warehouse/runs.ts'
 import { warehouseFile } from '../warehouse/warehouse-file.ts'
+import type { Erased } from './erase-forgotten.ts'
 
 export interface ReplayReport {
   files: number
@@ -36,8 +37,8 @@ export interface ReplayReport {
   damaged: DamagedArchive[]
   /** Number of events that no file of the spool contains. Their rows come from the replaced warehouse, without payloads. */
   keptEvents: number
-  /** What was erased of forgotten people, by place. */
-  erased: Readonly<Record<string, number>>
+  /** What was erased of forgotten people. */
+  erased: Erased
   /** New path of the replaced warehouse, if it had another layout. */
   movedTo: string | null
 }
@@ -59,7 +60,7 @@ export const EMPTY_REPLAY: ReplayReport = {
   expiredArchives: 0,
   damaged: [],
   keptEvents: 0,
-  erased: {},
+  erased: { places: {}, checksums: [] },
   movedTo: null,
 }
 
@@ -133,7 +134,7 @@ export const added = (a: ReplayReport, b: ReplayReport): ReplayReport => ({
   expiredArchives: a.expiredArchives + b.expiredArchives,
   damaged: [...a.damaged, ...b.damaged],
   keptEvents: a.keptEvents + b.keptEvents,
-  erased: { ...a.erased, ...b.erased },
+  erased: a.erased,
   movedTo: a.movedTo ?? b.movedTo,
 })
 

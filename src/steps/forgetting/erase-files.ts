@@ -1,4 +1,5 @@
 // Erases forgotten people from the files of a workspace: landed pages and received events.
+import { createHash } from 'node:crypto'
 import { type DeclaredResource, RESOURCES, requestedBy } from '../../catalog/resources/resources.ts'
 import type { Forgotten } from '../../core/identifiers.ts'
 import type { Change, Landing, WholePage } from '../../landing/landing.ts'
@@ -11,6 +12,8 @@ import { withoutForgotten } from './forgotten-pages.ts'
 export interface ErasedFiles {
   /** What was erased, by place. */
   places: Record<string, number>
+  /** SHA-256 of the addresses and bodies of the pages that were replaced, in the order of the landing. */
+  checksum: string
   /** Addresses of the pages that were erased as a whole. */
   pages: string[]
 }
@@ -50,6 +53,7 @@ export async function eraseFiles(options: {
 }): Promise<ErasedFiles> {
   const { home, workspaceId, landing, forgotten, dryRun, isLost = () => false } = options
   const pages: string[] = []
+  const digest = createHash('sha256')
   let [records, changed] = [0, 0]
   const change: Change = page => {
     if (isLost(page)) {
@@ -60,6 +64,7 @@ export async function eraseFiles(options: {
     if (kept === null) return null
     records += (kept.head.forgotten ?? 0) - (page.head.forgotten ?? 0)
     changed += 1
+    digest.update(page.address).update(kept.body)
     return dryRun ? null : kept
   }
   const files = await landing.rewrite(change)
@@ -71,6 +76,7 @@ export async function eraseFiles(options: {
   } = await eraseEvents({ home, workspaceId, dryRun }, event => isErasedEvent(forgotten, event))
   return {
     pages,
+    checksum: digest.digest('hex'),
     places: {
       'records in landed pages': records,
       'landed pages': changed + pages.length,
