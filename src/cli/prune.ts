@@ -1,11 +1,11 @@
 // `convohouse prune`: removes pages and event payloads that are older than the configured retention.
 import type { Command } from 'commander'
-import { openApp } from '../app.ts'
 import { bytes, counted } from '../core/words.ts'
 import { type Expired, expire } from '../steps/upkeep.ts'
 import { expectWarehouse } from '../warehouse/open.ts'
 import { chooseWorkspaces, configAt } from './flags/configuration.ts'
 import { addConfigFlag, addWorkspaceFlag } from './flags/sync-flags.ts'
+import { openAppWhenReleased } from './open-app.ts'
 import { print, printJsonLine } from './terminal/print.ts'
 
 export const define = (command: Command): Command =>
@@ -49,7 +49,7 @@ async function runPrune(flags: PruneFlags): Promise<void> {
   const workspaces = chooseWorkspaces(config, flags.workspace)
   const { home } = config
   expectWarehouse(home, 'Set the right data folder (`home`, CONVOHOUSE_HOME): nothing has been loaded here.')
-  const app = await openApp({ config })
+  const app = await openAppWhenReleased(config)
   try {
     for (const { id: workspaceId, retention } of workspaces) {
       const landing = app.stores.landing.workspace(workspaceId)

@@ -1,9 +1,10 @@
 // What the warehouse has about people: counts by table, their rows for an answer to a request for access, and mentions in
 // rows of others.
-import { CONTACT_COLUMNS, identifiersOf } from '../catalog/contacts.ts'
+import { CONTACT_COLUMNS } from '../catalog/contacts.ts'
 import { quoteName, quoteText } from '../catalog/layout.ts'
-import type { Remembered } from '../landing/tombstones.ts'
+import { forgottenAs, type Remembered } from '../landing/tombstones.ts'
 import type { Writer } from '../warehouse/connection.ts'
+import { aboutForgotten } from '../warehouse/maintenance/forgotten-records.ts'
 
 type Reader = Pick<Writer, 'rows'>
 
@@ -31,29 +32,20 @@ async function recordTables({ rows }: Reader): Promise<TextTable[]> {
   return [...tables.values()]
 }
 
-const quoted = (values: readonly string[]): string => values.map(quoteText).join(', ')
-
-/** Returns the SQL condition for a table's rows about the people; null if the table has no row about anybody. */
-async function conditionOf(reader: Reader, about: Remembered, { table, columns }: TextTable): Promise<string | null> {
+/** Returns the SQL condition for a table's rows about the people. */
+async function conditionOf(reader: Reader, about: Remembered, { table, columns }: TextTable): Promise<string> {
   const conditions: string[] = []
-  const keys = about.conversations.map(({ workspaceId, agentId, id }) => ({ workspaceId, agentId, id }))
-  const names = columns.includes('agent_id') ? ['agent_id'] : []
-  if (columns.includes('conversation_id') && keys.length > 0)
+  if (columns.includes('conversation_id') && about.conversations.length > 0) {
+    const hasAgent = columns.includes('agent_id')
+    const keys = about.conversations.map(({ workspaceId, agentId, id }) =>
+      [workspaceId, ...(hasAgent ? [agentId] : []), id].map(quoteText).join(', '),
+    )
     conditions.push(
-      `(${['workspace_id', ...names, 'conversation_id'].join(', ')}) IN (${keys
-        .map(({ workspaceId, agentId, id }) => `(${quoted([workspaceId, ...(names.length > 0 ? [agentId] : []), id])})`)
-        .join(', ')})`,
+      `(workspace_id, ${hasAgent ? 'agent_id, ' : ''}conversation_id) IN (${keys.map(key => `(${key})`).join(', ')})`,
     )
-  for (const [column, kind] of Object.entries(CONTACT_COLUMNS[table] ?? {})) {
-    const values = await reader.rows<{ value: string }>(
-      `SELECT DISTINCT ${column} AS value FROM ${table} WHERE ${column} IS NOT NULL AND ${column} <> ''`,
-    )
-    const own = values.filter(({ value }) =>
-      identifiersOf(kind, value, about.countries).some(identifier => about.identifiers.includes(identifier)),
-    )
-    if (own.length > 0) conditions.push(`${column} IN (${quoted(own.map(({ value }) => value))})`)
   }
-  return conditions.length === 0 ? null : `coalesce(${conditions.join(' OR ')}, false)`
+  if (CONTACT_COLUMNS[table]) conditions.push(await aboutForgotten(reader, forgottenAs(about), table))
+  return conditions.length === 0 ? 'false' : `coalesce(${conditions.join(' OR ')}, false)`
 }
 
 /** Texts by which a person can be found in other people's texts: ids and short numbers would find anything. */
@@ -79,7 +71,7 @@ export async function storedAbout(reader: Reader, about: Remembered): Promise<St
   const found: StoredAbout[] = []
   const needles = needlesOf(about)
   for (const table of await recordTables(reader)) {
-    const own = (await conditionOf(reader, about, table)) ?? 'false'
+    const own = await conditionOf(reader, about, table)
     // Punctuation in numbers would hide them.
     const text = `lower(concat_ws(' ', ${table.texts.map(quoteName).join(', ')}))`
     const mentioned = needles.map(
@@ -99,7 +91,6 @@ export async function storedAbout(reader: Reader, about: Remembered): Promise<St
 export async function* rowsAbout(reader: Reader, about: Remembered): AsyncGenerator<{ table: string; row: string }> {
   for (const table of await recordTables(reader)) {
     const own = await conditionOf(reader, about, table)
-    if (own === null) continue
     for (const { row } of await reader.rows<{ row: string }>(
       `SELECT to_json(t)::VARCHAR AS row FROM (SELECT * FROM ${quoteName(table.table)} WHERE ${own}) t`,
     ))

@@ -24,7 +24,12 @@ const oneOf = (column: string, values: readonly string[]): string =>
   values.length === 0 ? 'false' : `${column} IN (${values.map(quoteText).join(', ')})`
 
 /** Returns the SQL condition for the rows of a table that are about forgotten people. */
-async function aboutForgotten(reader: Rows, forgotten: Forgotten, table: string, here: string): Promise<string> {
+export async function aboutForgotten(
+  reader: Rows,
+  forgotten: Forgotten,
+  table: string,
+  here = 'true',
+): Promise<string> {
   const conditions: string[] = []
   for (const column of Object.keys(CONTACT_COLUMNS[table]!))
     conditions.push(oneOf(column, await valuesIn(reader, forgotten, { table, column, here })))
