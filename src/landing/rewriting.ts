@@ -3,7 +3,7 @@
 import { rename } from 'node:fs/promises'
 import { basename, dirname, join, posix } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
-import { namesIn, removeFiles, syncFolder, temporaryName, writeOnce } from '../files/durable.ts'
+import { namesIn, removeFiles, sweepTemporary, syncFolder, temporaryName, writeOnce } from '../files/durable.ts'
 import { pageIn, readIndex, readMember, type StoredPage, writeBundle } from './bundle.ts'
 import type { Change } from './landing.ts'
 import { encodePage, headIn, memberBytes, readPage } from './page.ts'
@@ -65,6 +65,7 @@ async function rewriteBundle(root: string, folder: string, file: string, change:
 export async function rewriteFolders(root: string, folders: readonly string[], change: Change): Promise<number> {
   let files = 0
   for (const folder of folders) {
+    await sweepTemporary(join(root, folder))
     for (const name of await namesIn(join(root, folder)))
       if (parsePageName(name) && (await rewriteFile(join(root, folder, name), posix.join(folder, name), change)))
         files += 1

@@ -189,11 +189,13 @@ async function packDay(plain: string): Promise<void> {
   }
 }
 
-/** Returns the archive files, oldest first. If a kill left a day in both forms, returns the plain one. @throws HOME_UNUSABLE */
-export async function archivedFiles(home: string, workspaceId: string): Promise<string[]> {
+/** Returns the archive files, oldest first. If a kill left a day in both forms, returns the plain one, or `both`. @throws HOME_UNUSABLE */
+export async function archivedFiles(home: string, workspaceId: string, { both = false } = {}): Promise<string[]> {
   const { drained } = spoolFolders(home, workspaceId)
   const names = await archiveNames(drained)
-  return names.filter(name => isPlain(name) || !names.includes(plainName(name))).map(name => join(drained, name))
+  return names
+    .filter(name => both || isPlain(name) || !names.includes(plainName(name)))
+    .map(name => join(drained, name))
 }
 
 export interface ExpiredArchive {

@@ -16,15 +16,16 @@ import { damagedFiles, readSegment } from './read-segment.ts'
 import { sealedSegments } from './segments.ts'
 
 export interface ErasedEvents {
-  /** Number of events that were in archives and in sealed segments. */
+  /** Number of events and unreadable lines that were in archives and in sealed segments. */
   events: number
   /** Number of archives and segments that were rewritten. */
   files: number
-  /** Number of files with unreadable lines that were removed, since nobody can tell whose they are. */
+  /** Number of files that were kept for their unreadable lines, and were removed. */
   damaged: number
 }
 
-type IsErased = (event: SpoolEvent) => boolean
+/** `null` stands for an unreadable line. */
+type IsErased = (event: SpoolEvent | null) => boolean
 
 /** Puts a temporary file in the place of another, durably. */
 async function replace(file: string, temporary: string): Promise<void> {
@@ -43,13 +44,15 @@ async function* blanked(file: string, offsets: ReadonlySet<number>): AsyncGenera
   }
 }
 
+const SPACE = 0x20
+
 async function eraseFromArchive(file: string, isErased: IsErased, dryRun: boolean): Promise<number> {
   const offsets = new Set<number>()
   const temporary = join(dirname(file), temporaryName())
   try {
     for await (const { bytes, offset } of linesIn(file)) {
-      const event = readLine(bytes)
-      if (event && isErased(event)) offsets.add(offset)
+      const isBlank = bytes.every(byte => byte === SPACE)
+      if (!isBlank && isErased(readLine(bytes))) offsets.add(offset)
     }
     if (offsets.size === 0 || dryRun) return offsets.size
     const packing = file.endsWith('.gz') ? createGzip() : new PassThrough()
@@ -68,9 +71,10 @@ async function eraseFromArchive(file: string, isErased: IsErased, dryRun: boolea
 }
 
 async function eraseFromSegment(file: string, isErased: IsErased, dryRun: boolean): Promise<number> {
-  const { events } = await readSegment(file)
+  const { events, torn, damaged } = await readSegment(file)
   const kept = events.filter(event => !isErased(event))
-  const erased = events.length - kept.length
+  const unreadable = isErased(null) ? torn.length + damaged.length : 0
+  const erased = events.length - kept.length + unreadable
   if (erased === 0 || dryRun) return erased
   const temporary = join(dirname(file), temporaryName())
   await writeOnce(temporary, [linesOf(kept, 0)])
@@ -98,7 +102,8 @@ export async function eraseEvents(
     counts.events += events
     if (events > 0) counts.files += 1
   }
-  for (const file of await archivedFiles(home, workspaceId)) count(await eraseFromArchive(file, isErased, dryRun))
+  for (const file of await archivedFiles(home, workspaceId, { both: true }))
+    count(await eraseFromArchive(file, isErased, dryRun))
   for (const file of await sealedSegments(home, workspaceId)) count(await eraseFromSegment(file, isErased, dryRun))
   const damaged = await damagedFiles(home, workspaceId)
   if (!dryRun) await removeFiles(damaged)

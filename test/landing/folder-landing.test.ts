@@ -5,10 +5,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../src/core/time.ts'
 import { openLanding } from '../../src/landing/folder-landing.ts'
+import type { PageHead } from '../../src/landing/page.ts'
 import { flipped } from './flipped.ts'
 import { landedFile } from './landed-file.ts'
 import { bytes, failureOf, landingContract } from './landing-contract.ts'
-import { headOf } from './page-heads.ts'
+import { headOf, SENT_AT_MS } from './page-heads.ts'
 import { temporaryHome } from './temporary-home.ts'
 
 landingContract(async () => {
@@ -145,5 +146,42 @@ describe('a data folder', () => {
     expect(error).toMatchObject({ code: 'HOME_UNUSABLE', exitCode: 6 })
     expect(error.message).toContain('a-file: a file is in its place')
     expect(error.hint).toContain('data folder')
+  })
+})
+
+describe('rewriting that a kill interrupted', () => {
+  it('is completed by the next one: in files, in both bundles of a page, and in a file beside its bundle', async () => {
+    const { home, store } = await landing()
+    const addresses: string[] = []
+    for (const sequence of [1, 2, 3])
+      addresses.push(await store.land(headOf({ sequence }), bytes(`{"data":["jane ${sequence}"]}`)))
+    const folder = dirname(landedFile(home, addresses[0]!))
+    const left = await readFile(landedFile(home, addresses[0]!))
+    await store.compact([dirname(addresses[0]!)], SENT_AT_MS + 24 * HOUR)
+    const [bundle] = await readdir(join(folder, 'bundles'))
+    const before = await readFile(join(folder, 'bundles', bundle!))
+    const change = ({ head, body }: { head: PageHead; body: Buffer }) =>
+      body.includes('jane') ? { head, body: bytes(body.toString().replace('jane', 'gone')) } : null
+    expect(await store.rewrite(change)).toBe(1)
+    // The kill came before the old bundle was removed, and a file is left of a compaction before it.
+    await writeFile(join(folder, 'bundles', bundle!), before)
+    await writeFile(landedFile(home, addresses[0]!), left)
+    const temporary = join(folder, '.tmp-1-abc')
+    await writeFile(temporary, 'jane')
+    const hoursAgo = new Date(Date.now() - 2 * HOUR)
+    await utimes(temporary, hoursAgo, hoursAgo)
+    expect(await store.rewrite(change)).toBe(2)
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
+      if (entry.isFile()) {
+        const bytes = await readFile(join(entry.parentPath, entry.name))
+        expect(gunzipSync(bytes).toString(), entry.name).not.toContain('jane')
+      }
+    const again = openLanding(home).workspace('ws')
+    expect((await again.list()).map(({ address }) => address)).toEqual(addresses)
+    for (const address of addresses) expect((await again.body(address)).toString()).toContain('gone')
+    await again.compact([dirname(addresses[0]!)], SENT_AT_MS + 24 * HOUR)
+    expect(await readdir(folder, { recursive: true })).toHaveLength(2)
+    expect((await again.body(addresses[2]!)).toString()).toBe('{"data":["gone 3"]}')
+    expect(await again.rewrite(change)).toBe(0)
   })
 })

@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { quoteText } from '../../src/catalog/layout.ts'
 import type { ConvohouseError } from '../../src/core/errors.ts'
-import type { Landing, LandingStore, PageFile } from '../../src/landing/landing.ts'
+import type { Change, Landing, LandingStore, PageFile } from '../../src/landing/landing.ts'
+import type { PageHead } from '../../src/landing/page.ts'
 import { headOf, SENT_AT_MS } from './page-heads.ts'
 
 export interface LandingUnderTest {
@@ -230,6 +231,88 @@ export function landingContract(open: () => Promise<LandingUnderTest>): void {
       expect((await store.list()).map(({ address }) => address)).toEqual([second])
       expect(await store.find(headOf({ sequence: 1 }).place)).toBeNull()
       expect((await failureOf(store.body(first))).code).toBe('LANDING_CORRUPT')
+    })
+  })
+
+  describe('rewriting', () => {
+    const compacted = async (store: Landing) =>
+      store.compact(
+        (await store.folders()).map(({ folder }) => folder),
+        TOMORROW_MS,
+      )
+    const withoutJane: Change = ({ head, body }) => {
+      const text = body.toString().replaceAll('"jane"', '')
+      return text === body.toString() ? null : { head: { ...head, forgotten: 1 }, body: bytes(text) }
+    }
+
+    it.each(['pages', 'bundles'])(
+      'replaces the heads and bodies of %s under the same addresses, and no others',
+      async kind => {
+        const store = await landing()
+        const bodies = ['{"data":["jane"]}', '{"data":["john"]}', '{"data":[]}']
+        const addresses: string[] = []
+        for (const [index, body] of bodies.entries())
+          addresses.push(await store.land(headOf({ sequence: index + 1 }), bytes(body)))
+        const other = await store.land(headOf({ agentId: 'other' }), bytes('{"data":["jane"]}'))
+        if (kind === 'bundles') await compacted(store)
+        const heads = await Promise.all(addresses.map(store.head))
+        const listed = await store.list()
+        const seen: string[] = []
+        const only = [addresses[0]!.slice(0, addresses[0]!.lastIndexOf('/'))]
+        const change: Change = page => {
+          seen.push(`${page.address} ${page.body}`)
+          return withoutJane(page)
+        }
+        expect(await store.rewrite(change, only)).toBe(1)
+        expect(seen.sort()).toEqual(addresses.map((address, index) => `${address} ${bodies[index]}`))
+        expect(await store.list()).toEqual(listed)
+        const now = await Promise.all(addresses.map(store.head))
+        expect(now).toEqual([
+          { ...heads[0]!, forgotten: 1, bodyBytes: 11, packed: expect.anything() },
+          ...heads.slice(1),
+        ])
+        expect(now[0]!.packed).not.toEqual(heads[0]!.packed)
+        expect((await store.body(addresses[0]!)).toString()).toBe('{"data":[]}')
+        expect((await store.body(addresses[1]!)).toString()).toBe(bodies[1])
+        expect((await store.body(other)).toString()).toContain('jane')
+        await store.verifyChecksums(addresses.map((address, index) => ({ address, head: now[index]! })))
+        expect([...(await readByDuckDb(await store.files(addresses)))].sort()).toEqual(
+          addresses.map((address, index) => [address, ['[]', '["john"]', '[]'][index]]),
+        )
+        expect((await failureOf(store.land(headOf(), bytes('{}')))).code).toBe('LANDING_TAKEN')
+        // Without folders it reads all of them; what is replaced already stays.
+        expect(await store.rewrite(withoutJane)).toBe(1)
+        expect(await store.rewrite(withoutJane)).toBe(0)
+        expect((await store.body(other)).toString()).toBe('{"data":[]}')
+      },
+    )
+
+    it('erases pages from files and bundles, and changes nothing if nothing is to be changed', async () => {
+      const store = await landing()
+      for (const sequence of [1, 2, 3]) await store.land(headOf({ sequence }), bytes(`{"data":[${sequence}]}`))
+      await compacted(store)
+      await store.land(headOf({ sequence: 4 }), bytes('{"data":[4]}'))
+      const addresses = (await store.list()).map(({ address }) => address)
+      expect(await store.rewrite(() => null)).toBe(0)
+      const isEven = ({ head }: { head: PageHead }) => head.place.sequence % 2 === 0
+      expect(await store.rewrite(page => (isEven(page) ? 'erase' : null))).toBe(2)
+      expect((await store.list()).map(({ address }) => address)).toEqual([addresses[0], addresses[2]])
+      expect((await store.body(addresses[2]!)).toString()).toBe('{"data":[3]}')
+      expect((await failureOf(store.body(addresses[1]!))).code).toBe('LANDING_CORRUPT')
+      expect(await store.rewrite(() => 'erase')).toBe(1)
+      expect(await store.list()).toEqual([])
+    })
+
+    it('removes answers that are not JSON, of its own workspace', async () => {
+      const { store } = await open()
+      const [own, other] = [store.workspace('ws'), store.workspace('ws2')]
+      expect(await own.eraseFailed({ dryRun: false })).toBe(0)
+      for (const [index, of] of [own, own, other].entries())
+        await of.landFailed({ atMs: index, agentId: 'a', status: 502, body: bytes('<html>jane') })
+      expect(await own.eraseFailed({ dryRun: true })).toBe(2)
+      expect(await own.eraseFailed({ dryRun: false })).toBe(2)
+      expect(await own.eraseFailed({ dryRun: true })).toBe(0)
+      expect(await other.eraseFailed({ dryRun: true })).toBe(1)
     })
   })
 

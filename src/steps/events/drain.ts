@@ -81,6 +81,7 @@ type Read = SegmentReading & { segment: string; bytes: Buffer }
 async function dropForgotten({ home, workspaceId, now }: DrainContext, segment: string, forgotten: Forgotten) {
   const begun: { agentId: string; id: string }[] = []
   await eraseSealed(segment, event => {
+    if (event === null) return false
     const judged = judgeEvent(forgotten, event)
     if (judged.begun) begun.push(judged.begun)
     return judged.isForgotten

@@ -24,6 +24,6 @@ export function judgeEvent(
   return { isForgotten: true, begun: isKnown ? null : conversation }
 }
 
-/** True if an erasure removes the event: it is about a forgotten person, or nobody can read whom it is about. */
-export const isErasedEvent = (forgotten: Forgotten, event: SpoolEvent): boolean =>
-  event.type === UNREADABLE_EVENT || judgeEvent(forgotten, event).isForgotten
+/** True if an erasure removes the event, or an unreadable line (null): it is about a forgotten person, or nobody can read whom it is about. */
+export const isErasedEvent = (forgotten: Forgotten, event: SpoolEvent | null): boolean =>
+  event === null || event.type === UNREADABLE_EVENT || judgeEvent(forgotten, event).isForgotten
