@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { count, counted, utc } from '../core/words.ts'
-import { type ErasureStatus, readErasures } from '../reports/erasures.ts'
+import { type ErasureStatus, filledTargets, readErasures } from '../reports/erasures.ts'
 import { warehouseRows } from '../warehouse/query/rows.ts'
 import { warehouseFile } from '../warehouse/warehouse-file.ts'
 import { configAt } from './flags/configuration.ts'
@@ -24,7 +24,9 @@ and every target has published the deletion.`,
     )
     .action(async (flags: { config?: string; json?: boolean }) => {
       const config = configAt(flags.config)
-      const found = await readErasures(existsSync(warehouseFile(config.home)) ? warehouseRows(config) : null, config)
+      const { home } = config
+      const rows = existsSync(warehouseFile(home)) ? warehouseRows(config) : null
+      const found = await readErasures(rows, { home, targets: filledTargets(config) })
       if (flags.json) return printJson({ erasures: found })
       print(
         ...(found.length === 0

@@ -26,6 +26,8 @@ export interface Erasure {
   places: Readonly<Record<string, number>>
   /** SHA-256 of the replaced pages, by workspace. */
   checksums: readonly string[]
+  /** When each target had published the deletion, ms. */
+  targets: Readonly<Record<string, number>>
 }
 
 /** One line. The first of an erasure has its hashes. */
@@ -35,9 +37,13 @@ interface Entry {
   identifiers?: readonly string[]
   conversations?: readonly string[]
   countries?: readonly string[]
+  /** What was found, by place, before anything was erased: a kill loses the counts of what was erased before it. */
+  found?: Readonly<Record<string, number>>
   /** Set when landing, spool and warehouse are erased: what was, by place. */
   places?: Readonly<Record<string, number>>
   checksums?: readonly string[]
+  /** Set when a target has published the deletion. */
+  target?: string
   lifted?: true
   /** For `BEGUN`: the workspace of the conversations; set without them once what was stored of them is erased. */
   workspaceId?: string
@@ -138,13 +144,20 @@ const entryOf = ({ identifiers, conversations, countries }: Remembered, hash: Ha
   countries,
 })
 
-/** Writes a tombstone durably, before anything is erased. @returns the id of the erasure @throws HOME_UNUSABLE */
-export async function remember(home: string, remembered: Remembered, nowMs: number): Promise<string> {
+/**
+ * Writes a tombstone durably, before anything is erased. `found` counts what there is to erase, by place.
+ * @returns the id of the erasure @throws HOME_UNUSABLE
+ */
+export async function remember(
+  home: string,
+  { found = {}, ...remembered }: Remembered & Pick<Entry, 'found'>,
+  nowMs: number,
+): Promise<string> {
   // With a new key, the tombstones that exist would recognise nobody.
   if ((await entriesOf(home)).length === 0)
     await ensureFile(keyFile(home), () => `${randomBytes(32).toString('hex')}\n`)
   const erasure = randomBytes(6).toString('hex')
-  await appendJsonLines(logFile(home), [entryOf(remembered, await hashOf(home), { erasure, atMs: nowMs })])
+  await appendJsonLines(logFile(home), [entryOf(remembered, await hashOf(home), { erasure, atMs: nowMs, found })])
   return erasure
 }
 
@@ -170,25 +183,31 @@ export const recordBegunErased = (home: string, workspaceId: string, nowMs: numb
   appendJsonLines(logFile(home), [{ erasure: BEGUN, atMs: nowMs, workspaceId }])
 
 /** Records a step of an erasure. @throws HOME_UNUSABLE */
-export const recordStep = (home: string, entry: Pick<Entry, 'erasure' | 'atMs' | 'places' | 'checksums' | 'lifted'>) =>
-  appendJsonLines(logFile(home), [entry])
+export const recordStep = (
+  home: string,
+  entry: Pick<Entry, 'erasure' | 'atMs' | 'places' | 'checksums' | 'target' | 'lifted'>,
+) => appendJsonLines(logFile(home), [entry])
+
+const most = (a: Erasure['places'], b: Erasure['places']): Erasure['places'] =>
+  Object.fromEntries(Object.keys({ ...a, ...b }).map(place => [place, Math.max(a[place] ?? 0, b[place] ?? 0)]))
 
 /** Returns all erasures, oldest first. @throws HOME_UNUSABLE */
 export async function erasures(home: string): Promise<Erasure[]> {
   const found = new Map<string, Erasure>()
-  for (const { erasure: id, atMs, identifiers, conversations, places, checksums = [], lifted } of await entriesOf(
-    home,
-  )) {
+  for (const entry of await entriesOf(home)) {
+    const { erasure: id, atMs, identifiers, conversations, places, checksums = [], target, lifted } = entry
     if (id === BEGUN) continue
     const before = found.get(id)
     const begun = identifiers === undefined ? before : undefined
     const erasure: Erasure = begun ?? {
-      ...{ id, requestedMs: atMs, erasedMs: null, liftedMs: null, places: {}, checksums: [] },
+      ...{ id, requestedMs: atMs, erasedMs: null, liftedMs: null, places: entry.found ?? {} },
+      ...{ checksums: [], targets: {} },
       ...{ identifiers: identifiers?.length ?? 0, conversations: (conversations?.length ?? 0) / 2 },
     }
     found.set(id, {
       ...erasure,
-      ...(places && { places, checksums, erasedMs: atMs }),
+      ...(places && { places: most(erasure.places, places), checksums, erasedMs: atMs }),
+      ...(target !== undefined && { targets: { [target]: atMs, ...erasure.targets } }),
       ...(lifted && { liftedMs: atMs }),
     })
   }

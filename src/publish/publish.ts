@@ -10,6 +10,7 @@ import type { PublicationReport } from '../core/publication-report.ts'
 import { formatDuration, MINUTE, momentText, parseMoment } from '../core/time.ts'
 import { counted } from '../core/words.ts'
 import { makeFolder, namesIn } from '../files/durable.ts'
+import { erasures, recordStep } from '../landing/tombstones.ts'
 import { readCoverage } from '../reports/coverage.ts'
 import { filterText, idsSelectingNone } from '../reports/publications.ts'
 import { acknowledge, registerConsumer } from '../warehouse/changes/consumers.ts'
@@ -218,8 +219,9 @@ async function writePackage(options: Attempt, publication: Publication): Promise
 }
 
 async function publishWith(options: Attempt, publication: Publication): Promise<Omit<PublicationReport, 'durationMs'>> {
-  const { warehouse, target, now = Date.now, onPhase } = options
+  const { warehouse, home, target, now = Date.now, onPhase } = options
   const { id, client } = publication
+  const erased = (await erasures(home)).filter(one => one.erasedMs !== null && one.targets[target.name] === undefined)
   onPhase?.('packaging', {})
   const { contents, decision, sums } = await writePackage(options, publication)
   const { selection, reason, to } = decision
@@ -246,6 +248,9 @@ async function publishWith(options: Attempt, publication: Publication): Promise<
   if (isMaintained) onPhase?.('maintaining', {})
   const unmaintained = isMaintained ? await client.maintain() : null
   if (selection.blocked.size > 0) throw blockedError(target.name, selection, true)
+  // The target has nothing of the people any more, in old versions neither.
+  if (unmaintained === null)
+    for (const { id: erasure } of erased) await recordStep(home, { erasure, atMs: now(), target: target.name })
   return {
     target: target.name,
     kind: contents?.kind ?? 'current',

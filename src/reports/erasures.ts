@@ -1,4 +1,6 @@
 // Erasures and what is still open of them: places that still have to erase the person, and why.
+import { existsSync } from 'node:fs'
+import type { TargetConfig } from '../config/targets.ts'
 import type { Config } from '../config.ts'
 import { type Erasure, erasures } from '../landing/tombstones.ts'
 import type { Rows } from '../warehouse/query/rows.ts'
@@ -14,16 +16,12 @@ export interface ErasureStatus extends Erasure {
   open: OpenPlace[]
 }
 
-interface Published {
-  target: string
-  /** When the last successful publication after an erasure began, ms; null for none. */
-  succeededMs: number | null
-  /** The error of the last publication. */
-  error: string | null
-}
+/** Error of the last publication to each target. */
+const FAILED = `SELECT target, arg_max(coalesce(error, ''), started_at) AS error FROM _publications GROUP BY target`
 
-const PUBLISHED = `SELECT target, epoch_ms(max(started_at) FILTER (ended_at IS NOT NULL AND error IS NULL))::DOUBLE AS "succeededMs",
-  arg_max(coalesce(error, ''), started_at) AS error FROM _publications GROUP BY target`
+/** Returns the targets that contain rows: those of the configuration, and the snapshot that `serve` keeps without one. */
+export const filledTargets = ({ targets, serve: { target } }: Pick<Config, 'targets' | 'serve'>): TargetConfig[] =>
+  targets.some(({ name }) => name === target.name) || !existsSync(target.path) ? targets : [...targets, target]
 
 /**
  * Returns all erasures, newest first. A target has confirmed an erasure once a publication that began after it succeeded.
@@ -31,22 +29,22 @@ const PUBLISHED = `SELECT target, epoch_ms(max(started_at) FILTER (ended_at IS N
  */
 export async function readErasures(
   rows: Rows | null,
-  { home, targets }: Pick<Config, 'home' | 'targets'>,
+  { home, targets }: { home: string; targets: readonly TargetConfig[] },
 ): Promise<ErasureStatus[]> {
   const all = await erasures(home)
-  const published = new Map(
-    rows === null || all.length === 0 ? [] : (await rows<Published>(PUBLISHED)).map(one => [one.target, one] as const),
+  const failed = new Map(
+    rows === null || all.length === 0
+      ? []
+      : (await rows<{ target: string; error: string }>(FAILED)).map(({ target, error }) => [target, error] as const),
   )
-  const openOf = ({ erasedMs, liftedMs }: Erasure): OpenPlace[] => {
+  const openOf = ({ erasedMs, liftedMs, targets: confirmed }: Erasure): OpenPlace[] => {
     if (erasedMs === null)
       return liftedMs === null
         ? [{ place: 'data folder', why: 'the process that holds the warehouse erases it, or the next sync' }]
         : []
-    return targets.flatMap(({ name }) => {
-      const { succeededMs = null, error = null } = published.get(name) ?? {}
-      if (succeededMs !== null && succeededMs >= erasedMs) return []
-      return [{ place: name, why: error || 'not published since' }]
-    })
+    return targets
+      .filter(({ name }) => confirmed[name] === undefined)
+      .map(({ name }) => ({ place: name, why: failed.get(name) || 'not published since' }))
   }
   return all.toReversed().map(erasure => ({ ...erasure, open: openOf(erasure) }))
 }

@@ -12,7 +12,6 @@ import { bytes, count, counted } from '../../core/words.ts'
 import { pathSegment } from '../../files/path-segment.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type Erasure, erasures, forgottenAs, recordStep, remember } from '../../landing/tombstones.ts'
-import { finishErasures } from '../../run/erasures.ts'
 import { type FoundPeople, findPeople } from '../../run/find-people.ts'
 import { rowsAbout, type StoredAbout, storedAbout } from '../../run/stored-about.ts'
 import { eraseFiles } from '../../steps/forgetting/erase-files.ts'
@@ -25,7 +24,7 @@ import { invalidFlag } from '../flags/values.ts'
 import { confirm, isInteractive } from '../terminal/confirm.ts'
 import { log, print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
-import { publishErasure } from './publish-erasure.ts'
+import { eraseAndPublish } from './publish-erasure.ts'
 import { type RequestFlags, requestsOf } from './requests.ts'
 
 const country = (text: string, before: string[] = []): string[] => {
@@ -94,7 +93,8 @@ async function runForget(flags: ForgetFlags): Promise<void> {
   if (!flags.json) print(...planLines(people, stored, files))
   if (flags.dryRun) return
   if (!flags.yes) await askConsent(config)
-  const id = await remember(home, people, Date.now())
+  const rows = Object.fromEntries(stored.flatMap(({ table, rows }) => (rows > 0 ? [[table, rows] as const] : [])))
+  const id = await remember(home, { ...people, found: { ...rows, ...files } }, Date.now())
   if (!flags.json) log(`Erasure ${id} is recorded: nothing of the person is kept from now on.`)
   await erase(config, id, flags.json === true)
 }
@@ -214,16 +214,15 @@ async function askConsent({ home }: Config): Promise<void> {
 
 /** Erases now, or leaves it to the process that holds the warehouse. */
 async function erase(config: Config, id: string, json: boolean): Promise<void> {
-  const finished = await finishErasures({ config }).catch(error => {
+  const open = await eraseAndPublish(config).catch(error => {
     if (isCode(error, 'WAREHOUSE_LOCKED')) return null
     throw error
   })
-  if (finished === null) {
+  if (open === null) {
     const where =
-      'The process that holds the warehouse erases it within seconds; `convohouse erasures` shows when it is done.'
+      'Another process holds the warehouse: `up`, `worker` and `sync --watch` erase it within seconds, and after any other the next command that writes does. `convohouse erasures` shows when it is done.'
     return json ? printJson({ erasure: id, erased: false }) : print(where)
   }
-  const open = await publishErasure(config)
   const [receipt] = (await erasures(config.home)).filter(one => one.id === id)
   if (json) return printJson({ ...receipt, open })
   print(...receiptLines(receipt!), ...open.map(({ place, why }) => `  open: ${place} (${why})`))

@@ -1,18 +1,18 @@
-// Publishes an erasure to every target. A target that refuses it stays open in the receipt, and the next publication repeats it.
+// Finishes erasures, and publishes them to every target. A target that refuses it stays open in the receipt, and the next publication repeats it.
 import type { Config } from '../../config.ts'
 import { publish } from '../../publish/publish.ts'
-import type { OpenPlace } from '../../reports/erasures.ts'
+import { filledTargets, type OpenPlace } from '../../reports/erasures.ts'
+import { pendingErasures } from '../../run/erasures.ts'
 import { openAppWhenReleased } from '../open-app.ts'
 
-/** @returns the targets that have not published it, and why @throws WAREHOUSE_LOCKED, HOME_UNUSABLE */
-export async function publishErasure(config: Config): Promise<OpenPlace[]> {
-  const { home, threads, extensions, models, workspaces, targets } = config
-  if (targets.length === 0) return []
+/** @returns the targets that have not published it, and why @throws WAREHOUSE_LOCKED, and the errors of `replay` */
+export async function eraseAndPublish(config: Config): Promise<OpenPlace[]> {
+  const { home, threads, extensions, models, workspaces } = config
   const app = await openAppWhenReleased(config)
   const settings = { ...config.publish, threads, extensions, models, workspaces }
   const open: OpenPlace[] = []
   try {
-    for (const target of targets) {
+    for (const target of filledTargets(config)) {
       const { unmaintained } = await publish({ warehouse: app.warehouse, home, target, settings }).catch(error => ({
         unmaintained: (error as Error).message,
       }))
@@ -21,5 +21,6 @@ export async function publishErasure(config: Config): Promise<OpenPlace[]> {
   } finally {
     await app.close()
   }
-  return open
+  // Beside this process, others may have been forgotten.
+  return (await pendingErasures(home)).length > 0 ? eraseAndPublish(config) : open
 }

@@ -5,7 +5,7 @@ import { isCode } from '../../core/errors.ts'
 import type { Overdue } from '../../core/overdue.ts'
 import { bytes } from '../../core/words.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
-import { type ErasureStatus, readErasures } from '../../reports/erasures.ts'
+import { type ErasureStatus, filledTargets, readErasures } from '../../reports/erasures.ts'
 import { type RefusedStatus, refusedStatus } from '../../reports/events.ts'
 import { overdueTarget } from '../../reports/freshness.ts'
 import { type TargetStatus, targetStatuses } from '../../reports/publications.ts'
@@ -116,7 +116,7 @@ async function statusesOf(
   const targets = config ? await targetStatuses(rows, config.targets, nowMs) : []
   const allowed = { everyMs: config?.publish.everyMs ?? 0, nowMs, maxAgeMs: flags.maxAge }
   const judged = targets.map(one => ({ ...one, overdue: overdueTarget(one, allowed) }))
-  const erasures = await readErasures(rows, { home: storage.home, targets: config?.targets ?? [] })
+  const erasures = await readErasures(rows, { home: storage.home, targets: config ? filledTargets(config) : [] })
   return { statuses, targets: judged, erasures: erasures.filter(({ open }) => open.length > 0) }
 }
 

@@ -148,8 +148,9 @@ export function supervise(options: SupervisorOptions): Supervisor {
       : endsByItself
         ? life.holds || !hasHeld
         : !(isRestartedOnceReady ? hasHeld : hasWorked)
-    // A child that DuckDB keeps from ending is killed.
-    if (stopping || isOver) finish(exit.code ?? (stopping ? EXIT_CODES.interrupted : EXIT_CODES.unexpected))
+    // A child that DuckDB keeps from ending is killed. One that ends to erase may be asked to stop, too.
+    const code = exit.code === ERASES ? null : exit.code
+    if (stopping || isOver) finish(code ?? (stopping ? EXIT_CODES.interrupted : EXIT_CODES.unexpected))
     else startAgain(exit, life)
   }
 

@@ -30,7 +30,7 @@ const FileHandle = Object.getPrototypeOf(handle)
 await handle.close()
 const { datasync } = FileHandle
 FileHandle.datasync = async function () { await datasync.call(this); before('datasynced') }
-for (const name of ['copyFile', 'link', 'symlink', 'rename', 'unlink', 'writeFile']) {
+for (const name of ['copyFile', 'link', 'symlink', 'rename', 'unlink', 'rm', 'writeFile']) {
   const change = fs[name]
   fs[name] = (...given) => (before(name + ' ' + given.slice(0, 2).join(' ')), change(...given))
 }
@@ -65,7 +65,7 @@ export async function runKilled(
 /** Returns a copy of a data folder, which is removed when the test ends. */
 export async function copyOf(home: string): Promise<string> {
   const copy = join(await temporaryHome(), 'copy')
-  await cp(home, copy, { recursive: true, preserveTimestamps: true })
+  await cp(home, copy, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true })
   return copy
 }
 
