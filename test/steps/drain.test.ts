@@ -2,6 +2,7 @@ import { appendFile, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } fr
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
+import { remember } from '../../src/landing/tombstones.ts'
 import { eventId } from '../../src/receiver/parse-event.ts'
 import { eventsStatus } from '../../src/reports/events.ts'
 import { archiveSegments } from '../../src/spool/archive.ts'
@@ -12,6 +13,7 @@ import { openSpool } from '../../src/spool/spool.ts'
 import { spoolWaiting } from '../../src/spool/waiting.ts'
 import { applySpool, type DrainContext, retryAfterMs, spoolSteps } from '../../src/steps/events/drain.ts'
 import { flipped } from '../landing/flipped.ts'
+import { receiveEvents } from '../spool/arbitrary-events.ts'
 import { AGENT } from '../warehouse/landed-pages.ts'
 import { LOADED_AT_MS, temporaryWarehouse, type Workspace } from '../warehouse/temporary-warehouse.ts'
 
@@ -255,5 +257,46 @@ describe('draining', () => {
     const names = ['2026-11-20.1.ndjson.gz', '2026-11-20.ndjson.gz', '2026-11-21.ndjson']
     expect((await archived(workspace)).sort()).toEqual(names)
     expect(await payloads(workspace)).toEqual(['four', 'one', 'three', 'two'])
+  })
+})
+
+describe('draining events of forgotten people', () => {
+  /** Receives a payload as one segment. */
+  const receiveOf = (workspace: Workspace, ...payloads: Record<string, unknown>[]) =>
+    receiveEvents(
+      { home: app.home, workspaceId: workspace.id, nowMs: LOADED_AT_MS },
+      payloads.map(payload => ({ event: 'message_received', agentId: AGENT, createdAt: LOADED_AT_MS, ...payload })),
+    )
+  const bytesOf = async (workspace: Workspace): Promise<string> => {
+    const { drained, sealed } = spoolFolders(app.home, workspace.id)
+    const files = await Promise.all(
+      [drained, sealed].map(async folder => (await readdir(folder).catch(() => [])).map(name => join(folder, name))),
+    )
+    return (await Promise.all(files.flat().map(file => readFile(file, 'utf8')))).join('')
+  }
+
+  it('drops them before they are archived, and applies all others', async () => {
+    const workspace = app.workspace()
+    const conversations = [{ workspaceId: workspace.id, agentId: AGENT, id: 'c-jane' }]
+    await remember(app.home, { identifiers: ['user:jane-17'], conversations, countries: [] }, LOADED_AT_MS)
+    await receiveOf(
+      workspace,
+      { convoId: 'c1', messageContent: 'one' },
+      { convoId: 'c-jane', messageContent: 'by its conversation' },
+      { convoId: 'c2', messageContent: 'by its author', from: 'jane-17' },
+      { convoId: 'c3', messageContent: 'two' },
+    )
+    expect(await drain(workspace)).toEqual({ events: 2, taken: 2, waiting: 0 })
+    expect(await messages(workspace)).toEqual(['one', 'two'])
+    expect(await payloads(workspace)).toEqual(['one', 'two'])
+    expect(await bytesOf(workspace)).not.toMatch(/jane|by its/)
+    // A conversation that the person has begun stays away, also in events that name nobody.
+    await receiveOf(workspace, { convoId: 'c2', messageContent: 'by the conversation that was begun' })
+    expect(await drain(workspace)).toMatchObject({ events: 0, waiting: 0 })
+    expect(await messages(workspace)).toEqual(['one', 'two'])
+    expect(await bytesOf(workspace)).not.toContain('by ')
+    await app.warehouse.writer.run(`DELETE FROM webhook_events WHERE workspace_id = '${workspace.id}'`)
+    await app.warehouse.writer.run(`DELETE FROM messages_received WHERE workspace_id = '${workspace.id}'`)
+    expect(await applySpool(drainContextOf(workspace))).toEqual({ applied: 2, damaged: [] })
   })
 })
