@@ -24,7 +24,7 @@ import { askHolder } from '../warehouse/query/http/holder-client.ts'
 import { locallyOrByHolder } from '../warehouse/query/warehouse-client.ts'
 import { warehouseFile } from '../warehouse/warehouse-file.ts'
 import { configAt, workspacesFor } from './flags/configuration.ts'
-import { type NamedConversation, readIds } from './flags/ids-file.ts'
+import { idsToRequest, type NamedConversation } from './flags/ids-file.ts'
 import { addSyncFlags, checkTogether, type SyncFlags } from './flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from './flags/sync-request.ts'
 import { nothingToRead } from './sync/progress-text.ts'
@@ -165,7 +165,7 @@ async function runPlan(flags: SyncFlags): Promise<void> {
   checkTogether(flags, Date.now())
   const configured = configAt(flags.config)
   const workspaces = workspacesFor(configured, flags)
-  const named = flags.ids === undefined ? null : await readIds(flags.ids)
+  const named = await idsToRequest(flags, { home: configured.home, workspaceId: workspaces[0]!.id })
   const stop = stopOnSignals()
   const planning = await planningHome(configured)
   const planner = openPlanner(planning.config, stop.stopping)

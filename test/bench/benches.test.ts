@@ -11,6 +11,7 @@ const RUN = join(import.meta.dirname, '../../dist/test/bench/run.js')
 const BENCHES: Record<string, string> = {
   replay: '--records 300 --rounds 1',
   'first-rows': '--records 300 --rounds 1',
+  forget: '--records 300',
   kills: '--kills 2',
   upsert: '--records 300 --rows 900',
   month: '--days 1',

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { dashboardBench } from './dashboard.ts'
 import { firstRows } from './first-rows.ts'
+import { forgetBench } from './forget.ts'
 import { killsBench } from './kills.ts'
 import { monthBench } from './month.ts'
 import { peersBench } from './peers.ts'
@@ -16,6 +17,7 @@ import { webhooksBench } from './webhooks.ts'
 const BENCHES = {
   replay: replayBench,
   'first-rows': firstRows,
+  forget: forgetBench,
   kills: killsBench,
   peers: peersBench,
   upsert: upsertBench,

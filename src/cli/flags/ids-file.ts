@@ -5,6 +5,8 @@ import { text } from 'node:stream/consumers'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { groupedByAgent, type IdsByAgent } from '../../core/planning/id-windows.ts'
 import { agreeing, counted } from '../../core/words.ts'
+import { readForgotten } from '../../landing/tombstones.ts'
+import { log } from '../terminal/print.ts'
 import { csvLines } from './csv-lines.ts'
 import { invalidFlag } from './values.ts'
 
@@ -57,7 +59,7 @@ function parsed(place: string, content: string): NamedConversation[] {
 }
 
 /** @throws FLAG_INVALID if the file cannot be read or names no conversation */
-export async function readIds(file: string): Promise<NamedConversation[]> {
+async function readIds(file: string): Promise<NamedConversation[]> {
   const place = file === '-' ? 'Standard input' : file
   const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch(cause => {
     const why =
@@ -76,6 +78,26 @@ export async function readIds(file: string): Promise<NamedConversation[]> {
   if (named.length === 0)
     throw invalidFlag(`--ids: ${place} names no conversation.`, 'Give one id per line, or agent,id.')
   return named
+}
+
+/**
+ * Reads the list of `--ids`, without conversations of forgotten people: the vendor would bill them, and none would land.
+ * @returns null without the flag @throws as `readIds`; HOME_UNUSABLE
+ */
+export async function idsToRequest(
+  { ids, agent: [only] = [] }: { ids?: string; agent?: string[] },
+  { home, workspaceId }: { home: string; workspaceId: string },
+): Promise<NamedConversation[] | null> {
+  if (ids === undefined) return null
+  const [named, forgotten] = [await readIds(ids), await readForgotten(home)()]
+  const isForgotten = ({ agentId, id }: NamedConversation) =>
+    forgotten.hasConversation({ workspaceId, agentId: agentId ?? only ?? null, id })
+  const lines = named.filter(isForgotten).map(({ line }) => line)
+  if (lines.length > 0)
+    log(
+      `warning: --ids: ${counted(lines.length, 'conversation')} of forgotten people ${agreeing(lines.length, 'is', 'are')} not requested (line ${lines.join(', ')}).`,
+    )
+  return named.filter(one => !isForgotten(one))
 }
 
 /** Finds the agent of each conversation; unknown ids are missing from the result. */

@@ -17,7 +17,7 @@ import { connectToSupervisor } from '../../run/supervision/child.ts'
 import { type EventCounts, type EventWatch, watchEvents } from '../../run/watch-events.ts'
 import { refreshMarts } from '../../warehouse/marts/refresh.ts'
 import { configAt, workspacesFor } from '../flags/configuration.ts'
-import { type NamedConversation, notFound, readIds } from '../flags/ids-file.ts'
+import { idsToRequest, type NamedConversation, notFound } from '../flags/ids-file.ts'
 import { checkTogether, type SyncFlags } from '../flags/sync-flags.ts'
 import { lookUpIn, syncRequest } from '../flags/sync-request.ts'
 import { openAppWhenReleased } from '../open-app.ts'
@@ -193,7 +193,8 @@ export async function runSync(flags: SyncFlags): Promise<number> {
   checkTogether(flags, systemClock.now())
   const config = configAt(flags.config)
   const workspaces = workspacesFor(config, flags)
-  const named = flags.ids === undefined ? null : await readIds(flags.ids)
+  const named = await idsToRequest(flags, { home: config.home, workspaceId: workspaces[0]!.id })
+  if (named?.length === 0) return EXIT_CODES.ok
   if (flags.on === 'temporal') {
     const { syncOnTemporal } = await import('./on-temporal.ts')
     return syncOnTemporal({ flags, config, workspaces, named })
