@@ -1,11 +1,11 @@
 // Finishes erasures: from the tombstone alone, so that a kill at any moment is repeated by the next command that writes.
 import { existsSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStores } from '../app/stores.ts'
 import type { Config } from '../config.ts'
 import { type Erasure, erasures, recordStep } from '../landing/tombstones.ts'
-import { temporaryFolder } from '../warehouse/temporary-files.ts'
+import { LEFTOVERS } from '../steps/forgetting/places.ts'
 import { warehouseFile } from '../warehouse/warehouse-file.ts'
 import { eraseForgotten } from './erase-forgotten.ts'
 import type { ReplayOptions } from './rebuild.ts'
@@ -15,15 +15,8 @@ import { replay } from './replay.ts'
 export const pendingErasures = async (home: string): Promise<Erasure[]> =>
   (await erasures(home)).filter(({ erasedMs, liftedMs }) => erasedMs === null && liftedMs === null)
 
-/** Files beside the warehouse that may name anybody: leftovers of killed processes, results in progress, statements of the shell. */
 async function removeLeftovers({ home }: Config): Promise<void> {
-  const left = await readdir(temporaryFolder(home)).catch(() => [])
-  for (const path of [
-    ...left.map(name => join(temporaryFolder(home), name)),
-    join(home, 'query-parts'),
-    join(home, 'query-history'),
-  ])
-    await rm(path, { recursive: true, force: true })
+  for (const name of LEFTOVERS) await rm(join(home, name.replace('/**', '')), { recursive: true, force: true })
 }
 
 /**

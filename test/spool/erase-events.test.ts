@@ -51,7 +51,7 @@ const contentOf = async (file: string): Promise<string> => {
 
 describe('events in an archive', () => {
   it.each(['plain', 'compressed'])(
-    'that is %s are replaced by spaces, and all others keep their addresses',
+    '%s: lines are replaced by spaces, and all others keep their addresses',
     async form => {
       const home = await temporaryHome()
       await receive(home, 'one', 'jane 1', 'two', 'jane 2', 'jänner')
