@@ -312,6 +312,8 @@ async function pagesUnderLease(fetching: Fetching, given: WindowProgress, grant:
   async function nextPage(): Promise<void> {
     const next = nextRequest(progress, limitOf(fetching, progress, grant))
     const { query } = next
+    // A page cannot land if nobody knows who is forgotten, and would be billed.
+    await fetching.landing.forgotten()
     try {
       const answer = await fetching.vendor.exportConversations({ agentId, query, signal: fetching.signal, attempts })
       const { facts, unlogged } = await landPage(fetching, grant, used, { ...next, answer })
