@@ -83,15 +83,15 @@ async function identifiersIn({ rows }: Reader, conversations: readonly Found[], 
   return [...new Set(all)]
 }
 
-/** Parses `AGENT/ID`, and finds the workspace. @throws FORGET_REFUSED if no workspace has it */
-async function conversationNamed({ rows }: Reader, workspaceIds: readonly string[], text: string): Promise<Found> {
+/** Parses `AGENT/ID`, and finds the workspaces that have it. @throws FORGET_REFUSED if none has */
+async function conversationsNamed({ rows }: Reader, workspaceIds: readonly string[], text: string): Promise<Found[]> {
   const slash = text.indexOf('/')
   const [agentId, id] = [text.slice(0, slash), text.slice(slash + 1)]
-  const [found] = await rows<{ workspaceId: string }>(
+  const found = await rows<{ workspaceId: string }>(
     `SELECT workspace_id AS "workspaceId" FROM conversations WHERE agent_id = ${quoteText(agentId)} AND conversation_id = ${quoteText(id)}
      AND workspace_id IN (${workspaceIds.map(quoteText).join(', ')})`,
   )
-  if (slash > 0 && found) return { workspaceId: found.workspaceId, agentId, id }
+  if (slash > 0 && found.length > 0) return found.map(({ workspaceId }) => ({ workspaceId, agentId, id }))
   throw refused(
     `No conversation ${JSON.stringify(text)} is stored. Nothing was erased.`,
     'Write it as AGENT/ID: `convohouse query "SELECT agent_id, conversation_id FROM conversations"` shows them.',
@@ -112,8 +112,8 @@ export async function findPeople(
   const conversations = new Map<string, Found>()
   for (const named of requests) {
     if (named.conversation === undefined) continue
-    const found = await conversationNamed(reader, workspaceIds, named.conversation)
-    conversations.set(keyOf(found), found)
+    for (const found of await conversationsNamed(reader, workspaceIds, named.conversation))
+      conversations.set(keyOf(found), found)
   }
   const given = requests.flatMap(named => identifiersNamed(named, countries))
   for (let next = [...new Set(given)]; next.length > 0; ) {

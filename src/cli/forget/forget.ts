@@ -81,14 +81,16 @@ async function runForget(flags: ForgetFlags): Promise<void> {
   const { home } = config
   expectWarehouse(home, 'Set the right data folder (`home`, CONVOHOUSE_HOME): nothing has been loaded here.')
   await expectAllReachable(config)
-  const { people, stored } = await withWarehouseRows(config, async rows => {
-    const reader = withParams(rows)
-    const workspaceIds = config.workspaces.map(({ id }) => id)
-    const people = await findPeople(reader, { workspaceIds, requests, countries: flags.country ?? [] })
-    if (flags.export !== undefined) await writeExport(flags.export, reader, people)
-    return { people, stored: await storedAbout(reader, people) }
+  const workspaceIds = config.workspaces.map(({ id }) => id)
+  const found = await withWarehouseRows(config, rows =>
+    findPeople(withParams(rows), { workspaceIds, requests, countries: flags.country ?? [] }),
+  )
+  const { files, begun } = await filesAbout(config, found)
+  const people = { ...found, conversations: [...found.conversations, ...begun] }
+  const stored = await withWarehouseRows(config, async rows => {
+    if (flags.export !== undefined) await writeExport(flags.export, withParams(rows), people)
+    return storedAbout(withParams(rows), people)
   })
-  const files = await filesAbout(config, people)
   if (flags.json && flags.dryRun) return printJson({ conversations: people.conversations, stored, files })
   if (!flags.json) print(...planLines(people, stored, files))
   if (flags.dryRun) return
@@ -144,17 +146,19 @@ async function writeExport(file: string, reader: Parameters<typeof rowsAbout>[0]
   log(`${counted(rows, 'row')} about the person written to ${file}.`)
 }
 
-/** Counts what the files of landing and spool have of the people. */
-async function filesAbout({ home, workspaces }: Config, people: FoundPeople): Promise<Record<string, number>> {
+/** Counts what the files of landing and spool have of the people; returns their conversations that no table has yet. */
+async function filesAbout({ home, workspaces }: Config, people: FoundPeople) {
   const { landing } = openStores(home)
   const forgotten = forgottenAs(people)
-  const counts: Record<string, number> = {}
+  const files: Record<string, number> = {}
+  const found = new Map<string, FoundPeople['conversations'][number]>()
   for (const { id: workspaceId } of workspaces) {
     const about = { home, workspaceId, landing: landing.workspace(workspaceId), forgotten, dryRun: true }
-    for (const [place, found] of Object.entries((await eraseFiles(about)).places))
-      if (found > 0) counts[place] = (counts[place] ?? 0) + found
+    const { places, begun } = await eraseFiles(about)
+    for (const one of begun) found.set(JSON.stringify([workspaceId, one.agentId, one.id]), { workspaceId, ...one })
+    for (const [place, count] of Object.entries(places)) if (count > 0) files[place] = (files[place] ?? 0) + count
   }
-  return counts
+  return { files, begun: [...found.values()] }
 }
 
 const NOUNS: Readonly<Record<string, [one: string, many: string]>> = {

@@ -213,7 +213,7 @@ async function drainSpool(draining: DrainContext, options: DrainOptions): Promis
   const waiting = sealed.filter(name => !left.applied.has(name) && (retries || !left.unreadable.has(name)))
   if (waiting.length > 0) found()
   const forgotten = await readForgotten(home)()
-  if (forgotten.begun.has(workspaceId)) await eraseBegun(draining, forgotten).catch(failed)
+  if (retries && forgotten.begun.has(workspaceId)) await eraseBegun(draining, forgotten).catch(failed)
   let [segments, taken, applied] = [0, 0, 0]
   try {
     while (segments < SEGMENTS && waiting.length > 0) {

@@ -16,6 +16,8 @@ export interface ErasedFiles {
   checksum: string
   /** Addresses of the pages that were erased as a whole. */
   pages: string[]
+  /** Conversations that only their contact identified: their other events name nobody. */
+  begun: { agentId: string; id: string }[]
 }
 
 /**
@@ -53,6 +55,7 @@ export async function eraseFiles(options: {
 }): Promise<ErasedFiles> {
   const { home, workspaceId, landing, forgotten, dryRun, isLost = () => false } = options
   const pages: string[] = []
+  const begun: ErasedFiles['begun'] = []
   const digest = createHash('sha256')
   let [records, changed] = [0, 0]
   const change: Change = page => {
@@ -64,6 +67,7 @@ export async function eraseFiles(options: {
     if (kept === null) return null
     records += (kept.head.forgotten ?? 0) - (page.head.forgotten ?? 0)
     changed += 1
+    begun.push(...kept.begun.map(id => ({ agentId: page.head.place.agentId!, id })))
     digest.update(page.address).update(kept.body)
     return dryRun ? null : kept
   }
@@ -73,9 +77,10 @@ export async function eraseFiles(options: {
     events,
     files: spooled,
     damaged,
-  } = await eraseEvents({ home, workspaceId, dryRun }, event => isErasedEvent(forgotten, event))
+  } = await eraseEvents({ home, workspaceId, dryRun }, event => isErasedEvent(forgotten, event, begun))
   return {
     pages,
+    begun,
     checksum: digest.digest('hex'),
     places: {
       'records in landed pages': records,

@@ -24,6 +24,17 @@ export function judgeEvent(
   return { isForgotten: true, begun: isKnown ? null : conversation }
 }
 
-/** True if an erasure removes the event, or an unreadable line (null): it is about a forgotten person, or nobody can read whom it is about. */
-export const isErasedEvent = (forgotten: Forgotten, event: SpoolEvent | null): boolean =>
-  event === null || event.type === UNREADABLE_EVENT || judgeEvent(forgotten, event).isForgotten
+/**
+ * True if an erasure removes the event, or an unreadable line (null): it is about a forgotten person, or nobody can read whom it
+ * is about. Adds the conversation that only its contact identifies to `begun`.
+ */
+export function isErasedEvent(
+  forgotten: Forgotten,
+  event: SpoolEvent | null,
+  begun: { agentId: string; id: string }[] = [],
+): boolean {
+  if (event === null || event.type === UNREADABLE_EVENT) return true
+  const judged = judgeEvent(forgotten, event)
+  if (judged.begun) begun.push(judged.begun)
+  return judged.isForgotten
+}

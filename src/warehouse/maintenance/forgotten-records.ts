@@ -39,6 +39,11 @@ export async function aboutForgotten(
 /** An agent's id and a conversation's. */
 export type ConversationId = readonly [agentId: string, id: string]
 
+/** Tables of events that name a contact and a conversation. Its row may have no field of the contact, or not be exported yet. */
+const NAMING_TABLES = Object.keys(CONTACT_COLUMNS).filter(
+  table => !['conversations', 'leads', 'clients'].includes(table),
+)
+
 /** Returns the conversations of forgotten people in a workspace, in any table. */
 export async function forgottenConversations(
   reader: Rows,
@@ -51,9 +56,17 @@ export async function forgottenConversations(
     `SELECT agent_id AS "agentId", conversation_id AS id, coalesce(${about}, false) AS "isAbout" FROM conversations
      WHERE ${here}${forgotten.namesConversations ? '' : ` AND ${about}`}`,
   )
-  return found
+  const ids = found
     .filter(({ agentId, id, isAbout }) => isAbout || forgotten.hasConversation({ workspaceId, agentId, id }))
-    .map(({ agentId, id }) => [agentId, id] as const)
+    .map(({ agentId, id }): ConversationId => [agentId, id])
+  for (const table of NAMING_TABLES) {
+    const named = await reader.rows<{ agentId: string; id: string }>(
+      `SELECT DISTINCT agent_id AS "agentId", conversation_id AS id FROM ${table}
+       WHERE ${here} AND agent_id IS NOT NULL AND conversation_id IS NOT NULL AND ${await aboutForgotten(reader, forgotten, table, here)}`,
+    )
+    ids.push(...named.map(({ agentId, id }): ConversationId => [agentId, id]))
+  }
+  return [...new Map(ids.map(key => [JSON.stringify(key), key])).values()]
 }
 
 /** Returns the keys of everything about forgotten people in a workspace, and of events that nobody can read. */
