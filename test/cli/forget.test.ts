@@ -1,5 +1,5 @@
 // `convohouse forget` and `convohouse erasures` as users run them.
-import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { openLanding } from '../../src/landing/folder-landing.ts'
@@ -184,7 +184,7 @@ it('forget --lift ends an erasure, after which the person is kept again', async 
 })
 
 it('forget is refused without a terminal, without a warehouse, and where copies of the person are out of its reach', async () => {
-  const { folder, home, configure, run, journal } = await loaded()
+  const { folder, home, run, journal } = await loaded()
   const forget = (...args: string[]) => run('forget', '--email', JANE, ...args)
   const asked = await forget()
   expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('CONFIRMATION_NEEDED')])
@@ -195,7 +195,10 @@ it('forget is refused without a terminal, without a warehouse, and where copies 
     2,
     expect.stringContaining('warehouse.replaced-20261120T090000000Z.duckdb'),
   ])
-  await configure({ workspaces: [workspaceOf('ws_other')] })
+  await rm(join(home, 'warehouse.replaced-20261120T090000000Z.duckdb'))
+  await mkdir(join(home, 'spool', 'ws_events'))
+  const received = await forget('--yes')
+  expect([received.code, received.stderr]).toEqual([2, expect.stringContaining('ws_events')])
   const { home: second, configure: configureSecond, run: runSecond } = await loaded()
   await configureSecond({ workspaces: [workspaceOf('ws_other')] })
   const unreached = await runSecond('forget', '--email', JANE, '--yes')

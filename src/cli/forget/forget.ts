@@ -9,11 +9,13 @@ import { homeUnusable } from '../../core/disk.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
 import { formatDuration, SECOND } from '../../core/time.ts'
 import { bytes, count, counted } from '../../core/words.ts'
+import { namesIn } from '../../files/durable.ts'
 import { pathSegment } from '../../files/path-segment.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type Erasure, erasures, forgottenAs, recordStep, remember } from '../../landing/tombstones.ts'
 import { type FoundPeople, findPeople } from '../../run/find-people.ts'
 import { rowsAbout, type StoredAbout, storedAbout } from '../../run/stored-about.ts'
+import { spoolRoot } from '../../spool/folders.ts'
 import { eraseFiles } from '../../steps/forgetting/erase-files.ts'
 import { expectWarehouse } from '../../warehouse/open.ts'
 import { withParams, withWarehouseRows } from '../../warehouse/query/rows.ts'
@@ -124,10 +126,11 @@ async function expectAllReachable(config: Config): Promise<void> {
     })
   const { landing } = openStores(home)
   const own = new Set(workspaces.map(({ id }) => pathSegment(id)))
-  const others = (await landing.folders()).filter(name => !own.has(name))
+  const stored = new Set([...(await landing.folders()), ...(await namesIn(spoolRoot(home)))])
+  const others = [...stored].filter(name => !own.has(name) && !name.startsWith('.'))
   if (others.length === 0) return
   throw new ConvohouseError('FORGET_REFUSED', {
-    what: `${config.source} lacks workspaces whose pages are in ${home}: ${others.join(', ')}. The person may be in them.`,
+    what: `${config.source} lacks workspaces whose pages or events are in ${home}: ${others.join(', ')}. The person may be in them.`,
     hint: 'Add them to `workspaces`, or delete their folders in `landing` and `spool`, then run the same command again.',
   })
 }

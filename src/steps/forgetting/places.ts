@@ -79,6 +79,11 @@ export const FILE_PLACES: readonly Place[] = [
     when: 'after the warehouse',
   },
   {
+    names: ['serve/readers/**'],
+    what: 'results in progress of `serve` and `mcp`, removed with their queries; those that a kill left, when either starts again',
+    when: '',
+  },
+  {
     names: ['published/**', 'serve/**'],
     what: 'targets in the data folder, and the snapshot of `serve`, are written from empty; earlier versions are removed',
     when: 'at the next publication, which `forget` begins at once',
