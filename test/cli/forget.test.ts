@@ -9,6 +9,7 @@ import { receiveEvents } from '../spool/arbitrary-events.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { cli, jsonLines, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'
+import { CTRL_C, onTerminal } from './on-terminal.ts'
 
 const env = { CONVOHOUSE_API_TOKEN: TOKEN }
 const JANE = 'jane@example.org'
@@ -48,7 +49,7 @@ async function loaded() {
   const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
   const query = async (sql: string) => JSON.parse((await run('query', sql, '--format', 'json')).stdout)
   return {
-    ...{ folder, home, configure, run, json },
+    ...{ folder, home, file: config, configure, run, json },
     // Target processes belong to the built command.
     spawned: (...args: string[]) => cli([...args, '--config', config], { env }),
     conversations: async () =>
@@ -209,6 +210,27 @@ it('forget is refused without a terminal, without a warehouse, and where copies 
     '',
     expect.not.arrayContaining(['.forgotten.ndjson']),
   ])
+})
+
+it('forget asks on a terminal, and erases only after yes', async () => {
+  const { home, file, conversations, journal } = await loaded()
+  const answered = async (answer: string) => {
+    const terminal = onTerminal(`forget --email ${JANE} --config ${file}`, env)
+    expect(await terminal.type('', 'Erase? This cannot be undone. [y/N]')).toContain('conversations  2 rows')
+    await terminal.type(answer, '')
+    return terminal.ended
+  }
+  for (const answer of ['\n', 'no\n', CTRL_C]) {
+    const { code, shown } = await answered(answer)
+    expect(code, shown).toBe(130)
+    expect(shown).toContain('nothing was erased')
+  }
+  expect([await conversations(), await journal()]).toEqual([['c1', 'c2', 'c3', 'c4'], ''])
+  const { code, shown } = await answered('y\n')
+  expect(code, shown).toBe(0)
+  expect(shown).toContain('Erased (')
+  expect(await conversations()).toEqual(['c3', 'c4'])
+  expect((await stat(join(home, 'landing', '.forgotten.key'))).mode & 0o777).toBe(0o600)
 })
 
 it('forget publishes the deletion; a target that cannot be reached stays open in erasures and status until it has confirmed', async () => {
