@@ -110,7 +110,17 @@ it('placeholders, incomplete values and other types identify nobody', () => {
     const all = [emailIdentifiers(value), phoneIdentifiers(value, ['DE']), userIdentifiers(value, ['DE'])]
     expect(all.flat(), JSON.stringify(value)).toEqual([])
   }
-  for (const value of ['jane', '@example.org', 'jane@', 'test@example.org', 'no-reply@example.org', 'a b@example.org'])
+  // Many people have an address of one letter.
+  expect(emailIdentifiers('j@example.org')).toEqual(['email:j@example.org'])
+  for (const value of [
+    'jane',
+    'xxx@example.org',
+    '@example.org',
+    'jane@',
+    'test@example.org',
+    'no-reply@example.org',
+    'a b@example.org',
+  ])
     expect(emailIdentifiers(value), value).toEqual([])
   for (const value of ['110', '+49', '+00000000', '0000000000', 'call 112', '12345678901234567890'])
     expect(phoneIdentifiers(value, ['DE']), value).toEqual([])
