@@ -38,10 +38,10 @@ const heldByOther = ({ message, hint = '', facts, cause }: ConvohouseError): Con
   })
 
 /** Erases what `forget` has left to the next process that writes. @throws WAREHOUSE_LOCKED, and the errors of `replay` */
-async function finishPending(config: Config): Promise<void> {
+async function finishPending(config: Config, isFirst: boolean): Promise<void> {
   const pending = await pendingErasures(config.home)
   if (pending.length === 0) return
-  log(`Finishing ${counted(pending.length, 'erasure')}: the warehouse is rebuilt.`)
+  if (isFirst) log(`Finishing ${counted(pending.length, 'erasure')}: the warehouse is rebuilt.`)
   await finishErasures({ config })
 }
 
@@ -49,9 +49,9 @@ async function finishPending(config: Config): Promise<void> {
 export async function openAppWhenReleased(config: Config, onQuery?: AppOptions['onQuery']): Promise<App> {
   let untilMs = systemClock.now() + PATIENCE_MS
   let isYielded = false
-  for (;;) {
+  for (let tries = 0; ; tries++) {
     try {
-      await finishPending(config)
+      await finishPending(config, tries === 0)
       const app = await openApp({ config, ...(onQuery && { onQuery }) })
       app.questions.set(PLAN_PATH, answerPlan({ config, app, beside: true }))
       return app
