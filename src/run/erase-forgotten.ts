@@ -43,20 +43,20 @@ async function eraseWorkspace(
   const landing = stores.landing.workspace(workspaceId)
   const files = { home, workspaceId, landing, forgotten, dryRun: false }
   if (warehouse === null) {
-    const { places, checksum, begun } = await eraseFiles(files)
+    const { places, checksums, begun } = await eraseFiles(files)
     if (begun.length > 0) await landing.rememberBegun(begun, nowMs)
-    return { places, checksums: [checksum] }
+    return { places, checksums }
   }
   const { writer } = warehouse
   const records = await forgottenRecords(writer, workspaceId, forgotten)
   const tables = records.length === 0 ? [] : await eraseRecords(writer, { workspaceId, records, nowMs })
   const isLost = await pagesOfLostIds(writer, workspaceId)
-  const { places, checksum, pages, begun } = await eraseFiles({ ...files, isLost })
+  const { places, checksums, pages, begun } = await eraseFiles({ ...files, isLost })
   // The next drain erases their other events.
   if (begun.length > 0) await landing.rememberBegun(begun, nowMs)
   await forgetPages(writer, workspaceId, pages)
   const rows = Object.fromEntries(tables.map(({ table, rows }) => [table, rows]))
-  return { places: { ...rows, ...places }, checksums: [checksum] }
+  return { places: { ...rows, ...places }, checksums }
 }
 
 /**

@@ -49,6 +49,8 @@ describe('a person whom only an event names', () => {
     await remember(config.home, people, Date.now())
     const { erased } = await simulated.replay()
     expect(erased.places).toMatchObject({ messages_received: 2, 'received events': 2 })
+    // No page was replaced.
+    expect(erased.checksums).toEqual([])
     const left = await simulated.app.warehouse.writer.rows('SELECT message_content AS text FROM messages_received')
     expect(left).toEqual([{ text: 'of another' }])
   })

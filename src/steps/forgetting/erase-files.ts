@@ -12,8 +12,8 @@ import { withoutForgotten } from './forgotten-pages.ts'
 export interface ErasedFiles {
   /** What was erased, by place. */
   places: Record<string, number>
-  /** SHA-256 of the addresses and bodies of the pages that were replaced, in the order of the landing. */
-  checksum: string
+  /** SHA-256 of the addresses and bodies of the pages that were replaced, in the order of the landing; none without such pages. */
+  checksums: string[]
   /** Addresses of the pages that were erased as a whole. */
   pages: string[]
   /** Conversations that only their contact identified: their other events name nobody. */
@@ -81,7 +81,7 @@ export async function eraseFiles(options: {
   return {
     pages,
     begun,
-    checksum: digest.digest('hex'),
+    checksums: changed > 0 ? [digest.digest('hex')] : [],
     places: {
       'records in landed pages': records,
       'landed pages': changed + pages.length,
