@@ -34,7 +34,8 @@ export function emailIdentifiers(value: unknown): string[] {
   const text = textOf(value).toLowerCase()
   const address = (/<([^<>]+)>/.exec(text)?.[1] ?? text).replace(/^mailto:/, '').trim()
   const [, local, ...rest] = /^([^\s@]+)@([^\s@]+)$/.exec(address) ?? []
-  if (local === undefined || rest.length === 0 || PLACEHOLDERS.has(local) || /^(no-?reply|(.)\2{2,})$/.test(local)) return []
+  if (local === undefined || rest.length === 0 || PLACEHOLDERS.has(local) || /^(no-?reply|(.)\2{2,})$/.test(local))
+    return []
   return [`email:${address}`]
 }
 
