@@ -206,7 +206,12 @@ export async function erasures(home: string): Promise<Erasure[]> {
     }
     found.set(id, {
       ...erasure,
-      ...(places && { places: most(erasure.places, places), checksums, erasedMs: atMs }),
+      ...(places && {
+        places: most(erasure.places, places),
+        // A repeated step finds no page to replace.
+        checksums: [...erasure.checksums, ...checksums],
+        erasedMs: atMs,
+      }),
       ...(target !== undefined && { targets: { [target]: atMs, ...erasure.targets } }),
       ...(lifted && { liftedMs: atMs }),
     })

@@ -29,10 +29,13 @@ export async function finishErasures(
   const { config, now = Date.now } = options
   const pending = await pendingErasures(config.home)
   if (pending.length === 0) return []
+  const isNeeded = async () => (await pendingErasures(config.home)).length > 0
   // Rows whose sources are missing stay, except those of forgotten people.
   const { erased } = existsSync(warehouseFile(config.home))
-    ? await replay({ ...options, allowIncomplete: true })
+    ? await replay({ ...options, allowIncomplete: true, isNeeded })
     : { erased: await eraseForgotten(config, { stores: openStores(config.home), warehouse: null }, now()) }
+  // Another process that held the warehouse has completed them.
+  if (!(await isNeeded())) return []
   await removeLeftovers(config)
   for (const { id: erasure } of pending) await recordStep(config.home, { erasure, atMs: now(), ...erased })
   const done = new Set(pending.map(({ id }) => id))

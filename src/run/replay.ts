@@ -47,6 +47,8 @@ import {
 interface WholeReplayOptions extends ReplayOptions {
   /** Continues when loaded files are missing: rows that only they supplied are copied from the old warehouse. */
   allowIncomplete?: boolean
+  /** Asked once the warehouse is held: false ends the replay, which another process has done meanwhile. */
+  isNeeded?: () => Promise<boolean>
   /** Continues from a warehouse of another layout although retention has removed source files of its rows. */
   dropExpired?: boolean
 }
@@ -199,6 +201,10 @@ export async function replay(options: WholeReplayOptions): Promise<ReplayReport>
   }
   let report: ReplayReport
   try {
+    if ((await options.isNeeded?.()) === false) {
+      await old.close()
+      return EMPTY_REPLAY
+    }
     report = await rebuildFrom(options, old)
   } catch (error) {
     await old.close()

@@ -24,6 +24,14 @@ const files = (home: string) =>
   ['.forgotten.key', '.forgotten.ndjson'].map(name => join(home, 'landing', name)) as [key: string, log: string]
 
 describe('tombstones', () => {
+  it('keep the checksums of the replaced pages in a receipt whose last step was repeated', async () => {
+    const home = await temporaryHome()
+    const erasure = await remember(home, JOHN, 1)
+    await recordStep(home, { erasure, atMs: 2, places: { conversations: 1 }, checksums: ['abc'] })
+    await recordStep(home, { erasure, atMs: 3, places: {}, checksums: [] })
+    expect(await erasures(home)).toMatchObject([{ places: { conversations: 1 }, checksums: ['abc'] }])
+  })
+
   it('recognise the people whom they were written for, and nobody else', async () => {
     const home = await temporaryHome()
     const read = readForgotten(home)

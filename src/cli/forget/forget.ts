@@ -2,6 +2,7 @@
 import { createWriteStream } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { openStores } from '../../app/stores.ts'
 import type { Config } from '../../config.ts'
@@ -13,6 +14,7 @@ import { namesIn } from '../../files/durable.ts'
 import { pathSegment } from '../../files/path-segment.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type Erasure, erasures, forgottenAs, recordStep, remember } from '../../landing/tombstones.ts'
+import { finishErasures } from '../../run/erasures.ts'
 import { type FoundPeople, findPeople } from '../../run/find-people.ts'
 import { rowsAbout, type StoredAbout, storedAbout } from '../../run/stored-about.ts'
 import { spoolRoot } from '../../spool/folders.ts'
@@ -219,12 +221,19 @@ async function askConsent({ home }: Config): Promise<void> {
   }
 }
 
+/** A process that holds the warehouse and erases by itself ends and begins again within this time. */
+const HOLDER_TAKES_MS = 5 * SECOND
+
+const ifLocked = (error: unknown): null => {
+  if (isCode(error, 'WAREHOUSE_LOCKED')) return null
+  throw error
+}
+
 /** Erases now, or leaves it to the process that holds the warehouse. */
 async function erase(config: Config, id: string, json: boolean): Promise<void> {
-  const open = await eraseAndPublish(config).catch(error => {
-    if (isCode(error, 'WAREHOUSE_LOCKED')) return null
-    throw error
-  })
+  // Its next start would wait for this process, again and again.
+  if ((await finishErasures({ config }).catch(ifLocked)) === null) await sleep(HOLDER_TAKES_MS)
+  const open = await eraseAndPublish(config).catch(ifLocked)
   if (open === null) {
     const where =
       'Another process holds the warehouse: `up`, `worker` and `sync --watch` erase it within seconds, and after any other the next command that writes does. `convohouse erasures` shows when it is done.'
