@@ -4,7 +4,9 @@ import type { App } from '../app.ts'
 import { quoteText } from '../catalog/layout.ts'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import type { Forgotten } from '../core/identifiers.ts'
+import { eraseEvents } from '../spool/erase-events.ts'
 import { eraseFiles, pagesOfLostIds } from '../steps/forgetting/erase-files.ts'
+import { isErasedEvent } from '../steps/forgetting/forgotten-events.ts'
 import type { Writer } from '../warehouse/connection.ts'
 import { eraseRecords } from '../warehouse/maintenance/erase-records.ts'
 import { forgottenRecords } from '../warehouse/maintenance/forgotten-records.ts'
@@ -49,6 +51,12 @@ async function eraseWorkspace(
   }
   const { writer } = warehouse
   const records = await forgottenRecords(writer, workspaceId, forgotten)
+  // Rows of events do not have all contact fields, and a replay keeps rows whose event is in no file.
+  await eraseEvents({ home, workspaceId, dryRun: true }, event => {
+    const isErased = isErasedEvent(forgotten, event)
+    if (isErased && event) records.push({ table: 'webhook_events', key: [event.id] })
+    return isErased
+  })
   const tables = records.length === 0 ? [] : await eraseRecords(writer, { workspaceId, records, nowMs })
   const isLost = await pagesOfLostIds(writer, workspaceId)
   const { places, checksums, pages, begun } = await eraseFiles({ ...files, isLost })

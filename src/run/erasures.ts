@@ -15,8 +15,11 @@ import { replay } from './replay.ts'
 export const pendingErasures = async (home: string): Promise<Erasure[]> =>
   (await erasures(home)).filter(({ erasedMs, liftedMs }) => erasedMs === null && liftedMs === null)
 
-async function removeLeftovers({ home }: Config): Promise<void> {
-  for (const name of LEFTOVERS) await rm(join(home, name.replace('/**', '')), { recursive: true, force: true })
+async function removeLeftovers({ home, serve, targets }: Config): Promise<void> {
+  // `serve` publishes its own snapshot again, and reads the open file until then.
+  const snapshot = targets.includes(serve.target) ? [] : ['serve/snapshot.duckdb']
+  for (const name of [...LEFTOVERS, ...snapshot])
+    await rm(join(home, name.replace('/**', '')), { recursive: true, force: true })
 }
 
 /**

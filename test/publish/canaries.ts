@@ -2,6 +2,7 @@
 // writes: the values that readers see, the bytes of files, the names of files, and the statistics and metadata in Parquet files.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { RECORD_NUMBER } from '../../src/catalog/ddl.ts'
 import { type Field, type Fields, isPersonal, type Lift } from '../../src/catalog/shape.ts'
@@ -17,10 +18,13 @@ export const CANARY = 'kanarienvogel.'
 /** Returns a canary in lower case, without characters that JSON or a path would escape. */
 export const canary = (place: string): string => `${CANARY}${place.toLowerCase().replaceAll(/[^a-z0-9_.]/g, '_')}.vk`
 
-const PATTERN = 'kanarienvogel\\.[a-z0-9_.]+?\\.vk'
+/** A telephone number, which is a canary in every way of writing it. */
+export const CANARY_PHONE = '+49 170 5550199'
+
+const PATTERN = 'kanarienvogel[._][a-z0-9_.]+?[._]vk|170[^0-9a-z]{0,3}555[^0-9a-z]{0,3}0199'
 
 /** Returns a text that neither a word nor a code can be, with a canary. */
-const said = (place: string): string => `https://shop.example/?mail=${canary(place)}`
+export const said = (place: string): string => `https://shop.example/?mail=${canary(place)}`
 
 /** Returns a value of a field, with a canary in every text. */
 function planted(field: Field, place: string): unknown {
@@ -137,21 +141,24 @@ const inParquet = (files: readonly string[]): Promise<string[]> =>
     return inRows(connection, [...values, `parquet_metadata(${all})`, `parquet_kv_metadata(${all})`])
   })
 
-const below = (path: string): string[] =>
+/** Returns the files below a folder. */
+export const below = (path: string): string[] =>
   statSync(path).isDirectory()
     ? readdirSync(path, { recursive: true, withFileTypes: true })
         .filter(entry => entry.isFile())
         .map(entry => join(entry.parentPath, entry.name))
     : [path]
 
-const LONGEST = 200
+/** Matches the first two bytes of gzip. */
+const isPacked = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b
 
-/** Returns canaries in bytes that are not compressed. */
-function inBytes(bytes: Buffer): string[] {
-  const found: string[] = []
-  for (let at = bytes.indexOf(CANARY); at >= 0; at = bytes.indexOf(CANARY, at + 1))
-    found.push(...(bytes.toString('latin1', at, at + LONGEST).match(new RegExp(`^${PATTERN}`)) ?? []))
-  return found
+/** Returns canaries in bytes, also in gzip and in the escapes of JSON, which may be in a text within a text. */
+export function inBytes(bytes: Buffer): string[] {
+  const text = (isPacked(bytes) ? gunzipSync(bytes) : bytes).toString('latin1')
+  const plain = text.replaceAll(/\\+u00([0-9a-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+  return plain.toLowerCase().match(new RegExp(PATTERN, 'g')) ?? []
 }
 
 /** Returns all canaries in a file or folder, sorted. */

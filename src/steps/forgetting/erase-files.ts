@@ -4,6 +4,7 @@ import { type DeclaredResource, RESOURCES, requestedBy } from '../../catalog/res
 import type { Forgotten } from '../../core/identifiers.ts'
 import type { Change, Landing, WholePage } from '../../landing/landing.ts'
 import { eraseEvents } from '../../spool/erase-events.ts'
+import { sealAbandoned } from '../../spool/segments.ts'
 import type { Writer } from '../../warehouse/connection.ts'
 import { knownIds } from '../../warehouse/planning/known-ids.ts'
 import { isErasedEvent } from './forgotten-events.ts'
@@ -73,6 +74,7 @@ export async function eraseFiles(options: {
   }
   const files = await landing.rewrite(change)
   const failed = await landing.eraseFailed({ dryRun })
+  if (!dryRun) await sealAbandoned(home, workspaceId, Date.now())
   const {
     events,
     files: spooled,

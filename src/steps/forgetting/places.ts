@@ -60,7 +60,7 @@ export const FILE_PLACES: readonly Place[] = [
   {
     names: ['spool/*/open/*', 'spool/*/abandoned/*'],
     what: 'events are dropped before they are archived',
-    when: 'when they are drained, seconds later',
+    when: 'when they are drained, seconds later; those that a kill left are drained first',
   },
   { names: ['spool/.refused.json', 'spool/*/drain-failure.json'], what: 'stay: counts and errors', when: '' },
   {
@@ -85,7 +85,7 @@ export const FILE_PLACES: readonly Place[] = [
   },
   {
     names: ['published/**', 'serve/**'],
-    what: 'targets in the data folder, and the snapshot of `serve`, are written from empty; earlier versions are removed',
+    what: 'targets in the data folder are written from empty, and earlier versions are removed; a snapshot of `serve` that is no target is removed, and `serve` publishes it again',
     when: 'at the next publication, which `forget` begins at once',
   },
   {

@@ -5,7 +5,7 @@ import { listening } from '../../ports.ts'
 // biome-ignore lint/suspicious/noExplicitAny: the body is changed without types
 type Body = any
 
-/** A status or an answer replaces the sandbox's; `dropped` closes the connection; a function changes the body; undefined forwards it. */
+/** A status or an answer replaces the sandbox's; `dropped` closes the connection; a function changes the body (a text is sent as it is); undefined forwards it. */
 export type Reaction = 'dropped' | number | { status: number; body?: unknown } | ((body: Body) => unknown) | undefined
 
 /** Starts the proxy and returns its URL; it is closed when the test ends. Without `upstream`, `see` must answer each request. */
@@ -25,7 +25,8 @@ export async function observingProxy(
     const answer = await fetch(url, { headers: { authorization: request.headers.authorization ?? '' } })
     const headers = { 'content-type': 'application/json', date: answer.headers.get('date') ?? '' }
     const bytes = Buffer.from(await answer.arrayBuffer())
-    const body = reaction && answer.ok ? JSON.stringify(reaction(JSON.parse(bytes.toString()))) : bytes
+    const changed = reaction && answer.ok ? reaction(JSON.parse(bytes.toString())) : bytes
+    const body = typeof changed === 'string' || Buffer.isBuffer(changed) ? changed : JSON.stringify(changed)
     response.writeHead(answer.status, headers).end(body)
   })
   return `http://127.0.0.1:${await listening(server)}`
