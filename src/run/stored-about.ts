@@ -48,14 +48,19 @@ async function conditionOf(reader: Reader, about: Remembered, { table, columns }
   return conditions.length === 0 ? 'false' : `coalesce(${conditions.join(' OR ')}, false)`
 }
 
-/** Texts by which a person can be found in other people's texts: ids and short numbers would find anything. */
-const needlesOf = ({ identifiers }: Remembered): string[] =>
-  identifiers.flatMap(identifier => {
+/**
+ * Returns a pattern of the people's addresses and numbers, the latter with any punctuation; ids would find anything. One
+ * pattern takes a tenth of the time of removing the punctuation.
+ */
+function patternOf({ identifiers }: Remembered): string | null {
+  const patterns = identifiers.flatMap(identifier => {
     const [kind, ...rest] = identifier.split(':') as [string, ...string[]]
     const value = rest.join(':')
-    if (kind === 'email') return [value]
-    return kind === 'phone' ? [value.slice(1)] : []
+    if (kind === 'email') return [value.replaceAll(/[!-/:-@[-^`{-~]/g, '\\$&')]
+    return kind === 'phone' ? [[...value.slice(1)].join('[^0-9a-z"]*')] : []
   })
+  return patterns.length === 0 ? null : `(?i)${patterns.join('|')}`
+}
 
 /** What a table has of people. */
 export interface StoredAbout {
@@ -69,16 +74,11 @@ export interface StoredAbout {
 /** Returns the tables that have something about the people. */
 export async function storedAbout(reader: Reader, about: Remembered): Promise<StoredAbout[]> {
   const found: StoredAbout[] = []
-  const needles = needlesOf(about)
+  const pattern = patternOf(about)
   for (const table of await recordTables(reader)) {
     const own = await conditionOf(reader, about, table)
-    // Punctuation in numbers would hide them.
-    const text = `lower(concat_ws(' ', ${table.texts.map(quoteName).join(', ')}))`
-    const mentioned = needles.map(
-      needle =>
-        `contains(${/^\d+$/.test(needle) ? `regexp_replace(${text}, '[^0-9a-z"]', '', 'g')` : text}, ${quoteText(needle)})`,
-    )
-    const mentions = mentioned.length === 0 ? 'false' : `NOT ${own} AND (${mentioned.join(' OR ')})`
+    const text = `concat_ws(' ', ${table.texts.map(quoteName).join(', ')})`
+    const mentions = pattern === null ? 'false' : `NOT ${own} AND regexp_matches(${text}, ${quoteText(pattern)})`
     const [row] = await reader.rows<{ rows: number; mentions: number }>(
       `SELECT count(*) FILTER (${own})::DOUBLE AS "rows", count(*) FILTER (${mentions})::DOUBLE AS mentions FROM ${quoteName(table.table)}`,
     )

@@ -8,7 +8,7 @@ import { openStores } from '../../app/stores.ts'
 import type { Config } from '../../config.ts'
 import { homeUnusable } from '../../core/disk.ts'
 import { ConvohouseError, isCode } from '../../core/errors.ts'
-import { formatDuration, SECOND } from '../../core/time.ts'
+import { formatDuration, HOUR, SECOND } from '../../core/time.ts'
 import { bytes, count, counted } from '../../core/words.ts'
 import { namesIn } from '../../files/durable.ts'
 import { pathSegment } from '../../files/path-segment.ts'
@@ -20,7 +20,7 @@ import { rowsAbout, type StoredAbout, storedAbout } from '../../run/stored-about
 import { spoolRoot } from '../../spool/folders.ts'
 import { eraseFiles } from '../../steps/forgetting/erase-files.ts'
 import { expectWarehouse } from '../../warehouse/open.ts'
-import { withParams, withWarehouseRows } from '../../warehouse/query/rows.ts'
+import { type Rows, withParams, withWarehouseRows } from '../../warehouse/query/rows.ts'
 import { warehouseFile } from '../../warehouse/warehouse-file.ts'
 import { configAt } from '../flags/configuration.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
@@ -77,6 +77,15 @@ interface ForgetFlags extends RequestFlags {
   json?: boolean
 }
 
+/** Reads without the usual time limit: mentions are searched in all texts. Repeats, if the process that holds the warehouse ends. */
+const readLong = <T>(config: Config, work: (rows: Rows) => Promise<T>): Promise<T> => {
+  const read = () => withWarehouseRows(config, work, HOUR)
+  return read().catch(error => {
+    if (isCode(error, 'INTERRUPTED', 'WAREHOUSE_ENDED')) return read()
+    throw error
+  })
+}
+
 /** @throws FLAG_INVALID, FORGET_REFUSED, WAREHOUSE_MISSING, HOME_UNUSABLE, LANDING_CORRUPT, SPOOL_CORRUPT, INTERRUPTED */
 async function runForget(flags: ForgetFlags): Promise<void> {
   const config = configAt(flags.config)
@@ -86,12 +95,12 @@ async function runForget(flags: ForgetFlags): Promise<void> {
   expectWarehouse(home, 'Set the right data folder (`home`, CONVOHOUSE_HOME): nothing has been loaded here.')
   await expectAllReachable(config)
   const workspaceIds = config.workspaces.map(({ id }) => id)
-  const found = await withWarehouseRows(config, rows =>
+  const found = await readLong(config, rows =>
     findPeople(withParams(rows), { workspaceIds, requests, countries: flags.country ?? [] }),
   )
   const { files, begun } = await filesAbout(config, found)
   const people = { ...found, conversations: [...found.conversations, ...begun] }
-  const stored = await withWarehouseRows(config, async rows => {
+  const stored = await readLong(config, async rows => {
     if (flags.export !== undefined) await writeExport(flags.export, withParams(rows), people)
     return storedAbout(withParams(rows), people)
   })

@@ -66,11 +66,12 @@ export const warehouseRows = (access: WarehouseAccess): Rows =>
 export async function withWarehouseRows<T>(
   access: WarehouseAccess,
   work: (rows: Rows, isHeld: () => boolean) => Promise<T>,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<T> {
   const client = openWarehouseClient(access)
   try {
     return await work(
-      rowsBy(sql => client.query({ sql, timeoutMs: TIMEOUT_MS })),
+      rowsBy(sql => client.query({ sql, timeoutMs })),
       client.isHeld,
     )
   } finally {
