@@ -22,7 +22,7 @@ const TRY_EVERY_MS = 100
 const YIELD_WITHIN_MS = 15 * SECOND
 
 /** Asks the process that holds the warehouse to give way. @returns true if it does: it publishes the snapshot of `serve` */
-const asksToYield = ({ home }: Config): Promise<boolean> =>
+export const asksToYield = ({ home }: Config): Promise<boolean> =>
   askHolder({ home, path: YIELD_PATH, question: {}, timeoutMs: PATIENCE_MS }).then(
     () => true,
     () => false,

@@ -19,7 +19,8 @@ interface OwnSnapshot {
   publish(): Promise<'done' | 'failed' | 'gave way'>
 }
 
-const isHeld = (home: string): Promise<boolean> => socketPath(home).then(answers, () => false)
+/** True if a process that answers queries holds the warehouse. */
+export const isHeld = (home: string): Promise<boolean> => socketPath(home).then(answers, () => false)
 
 /** Returns the time of the last change of the warehouse; null without one. */
 async function changedMs(home: string): Promise<number | null> {

@@ -2,7 +2,6 @@
 import { createWriteStream } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { openStores } from '../../app/stores.ts'
 import type { Config } from '../../config.ts'
@@ -14,9 +13,9 @@ import { namesIn } from '../../files/durable.ts'
 import { pathSegment } from '../../files/path-segment.ts'
 import { warehouseSize } from '../../files/stored-bytes.ts'
 import { type Erasure, erasures, forgottenAs, recordStep, remember } from '../../landing/tombstones.ts'
-import { finishErasures } from '../../run/erasures.ts'
 import { type FoundPeople, findPeople } from '../../run/find-people.ts'
 import { rowsAbout, type StoredAbout, storedAbout } from '../../run/stored-about.ts'
+import { isHeld } from '../../serve/own-snapshot.ts'
 import { spoolRoot } from '../../spool/folders.ts'
 import { eraseFiles } from '../../steps/forgetting/erase-files.ts'
 import { expectWarehouse } from '../../warehouse/open.ts'
@@ -25,6 +24,7 @@ import { warehouseFile } from '../../warehouse/warehouse-file.ts'
 import { configAt } from '../flags/configuration.ts'
 import { addConfigFlag } from '../flags/sync-flags.ts'
 import { invalidFlag } from '../flags/values.ts'
+import { asksToYield } from '../open-app.ts'
 import { confirm, isInteractive } from '../terminal/confirm.ts'
 import { log, print, printJson } from '../terminal/print.ts'
 import { stopOnSignals } from '../terminal/signals.ts'
@@ -86,6 +86,13 @@ const readLong = <T>(config: Config, work: (rows: Rows) => Promise<T>): Promise<
   })
 }
 
+interface Takes {
+  takesMs: number
+}
+
+/** Estimates the time of rewriting and rebuilding, ms, on two cores: the bench `forget` takes 0.9 ms a record. */
+const TAKES = `SELECT ((SELECT coalesce(sum(records), 0) FROM _loads) * 0.9 + (SELECT count(*) FROM webhook_events) * 0.2)::DOUBLE AS "takesMs"`
+
 /** @throws FLAG_INVALID, FORGET_REFUSED, WAREHOUSE_MISSING, HOME_UNUSABLE, LANDING_CORRUPT, SPOOL_CORRUPT, INTERRUPTED */
 async function runForget(flags: ForgetFlags): Promise<void> {
   const config = configAt(flags.config)
@@ -107,7 +114,7 @@ async function runForget(flags: ForgetFlags): Promise<void> {
   if (flags.json && flags.dryRun) return printJson({ conversations: people.conversations, stored, files })
   if (!flags.json) print(...planLines(people, stored, files))
   if (flags.dryRun) return
-  if (!flags.yes) await askConsent(config)
+  if (!flags.yes) await askConsent(config, await readLong(config, rows => rows<Takes>(TAKES)))
   const rows = Object.fromEntries(stored.flatMap(({ table, rows }) => (rows > 0 ? [[table, rows] as const] : [])))
   const id = await remember(home, { ...people, found: { ...rows, ...files } }, Date.now())
   if (!flags.json) log(`Erasure ${id} is recorded: nothing of the person is kept from now on.`)
@@ -210,10 +217,10 @@ function planLines(people: FoundPeople, stored: readonly StoredAbout[], files: R
 }
 
 /** @throws CONFIRMATION_NEEDED without a terminal; INTERRUPTED */
-async function askConsent({ home }: Config): Promise<void> {
+async function askConsent({ home }: Config, [{ takesMs } = { takesMs: 0 }]: Takes[]): Promise<void> {
   const size = await warehouseSize(warehouseFile(home))
   log(
-    `The warehouse is rebuilt afterwards, which needs ${bytes(size)} of disk and about ${formatDuration(Math.max(SECOND, size / 25_000))}.`,
+    `The warehouse is rebuilt afterwards, which needs ${bytes(size)} of disk and about ${formatDuration(Math.max(SECOND, takesMs))}.`,
   )
   if (!isInteractive())
     throw new ConvohouseError('CONFIRMATION_NEEDED', {
@@ -230,19 +237,17 @@ async function askConsent({ home }: Config): Promise<void> {
   }
 }
 
-/** A process that holds the warehouse and erases by itself ends and begins again within this time. */
-const HOLDER_TAKES_MS = 5 * SECOND
-
-const ifLocked = (error: unknown): null => {
-  if (isCode(error, 'WAREHOUSE_LOCKED')) return null
-  throw error
-}
-
 /** Erases now, or leaves it to the process that holds the warehouse. */
 async function erase(config: Config, id: string, json: boolean): Promise<void> {
-  // Its next start would wait for this process, again and again.
-  if ((await finishErasures({ config }).catch(ifLocked)) === null) await sleep(HOLDER_TAKES_MS)
-  const open = await eraseAndPublish(config).catch(ifLocked)
+  const { home } = config
+  // Competing with a process that is about to restart would keep it from opening the warehouse.
+  const isLeft = (await isHeld(home)) && !(await asksToYield(config))
+  const open = isLeft
+    ? null
+    : await eraseAndPublish(config).catch(error => {
+        if (isCode(error, 'WAREHOUSE_LOCKED')) return null
+        throw error
+      })
   if (open === null) {
     const where =
       'Another process holds the warehouse: `up`, `worker` and `sync --watch` erase it within seconds, and after any other the next command that writes does. `convohouse erasures` shows when it is done.'
