@@ -77,16 +77,17 @@ const addressed = (event: SpoolEvent, { file, offset }: EventAddress): SpooledEv
 /** A sealed segment with its content. */
 type Read = SegmentReading & { segment: string; bytes: Buffer }
 
-/** Drops the events of forgotten people, and remembers the conversations that they have begun. */
+/** Drops the events of forgotten people, and remembers the conversations that they have begun. @returns the number of events */
 async function dropForgotten({ home, workspaceId, now }: DrainContext, segment: string, forgotten: Forgotten) {
   const begun: { agentId: string; id: string }[] = []
-  await eraseSealed(segment, event => {
+  const dropped = await eraseSealed(segment, event => {
     if (event === null) return false
     const judged = judgeEvent(forgotten, event)
     if (judged.begun) begun.push(judged.begun)
     return judged.isForgotten
   })
   if (begun.length > 0) await rememberBegun(home, workspaceId, begun, now())
+  return dropped
 }
 
 /** Erases what arrived of such conversations before anything named the person. Only the drainer may rewrite archives. */
@@ -99,8 +100,14 @@ async function eraseBegun(draining: DrainContext, forgotten: Forgotten): Promise
 }
 
 /** Reads a segment, once it has lost the events of forgotten people. @throws HOME_UNUSABLE if it cannot be read at all */
-async function readSealed(draining: DrainContext, segment: string, forgotten: Forgotten): Promise<Read> {
-  if (!forgotten.isEmpty) await dropForgotten(draining, segment, forgotten)
+async function readSealed(
+  draining: DrainContext,
+  segment: string,
+  { forgotten, archived }: { forgotten: Forgotten; archived: Map<string, EventAddress> | null },
+): Promise<Read> {
+  const isChanged = !forgotten.isEmpty && (await dropForgotten(draining, segment, forgotten)) > 0
+  // Its lines are elsewhere in the archive than in the segment now, so they are appended again, which is harmless.
+  if (isChanged) archived?.delete(segment)
   const reading = await readSegment(segment)
   if (reading.torn.length + reading.damaged.length > 0) await keepDamaged(segment)
   return { ...reading, segment }
@@ -170,7 +177,7 @@ async function readNext(
   while (reads.length < most && segments.length > 0 && bytes < ARCHIVED_BYTES) {
     const segment = segments.shift()!
     try {
-      const read = await readSealed(draining, segment, forgotten)
+      const read = await readSealed(draining, segment, { forgotten, archived: left.archived })
       left.unreadable.delete(segment)
       reads.push(read)
       bytes += read.bytes.length
@@ -315,7 +322,7 @@ export async function applySpool(draining: DrainContext): Promise<{ applied: num
   for (const segment of sealed)
     applied += await applyAll(
       draining,
-      await archiveRead(draining, [await readSealed(draining, segment, forgotten)], archived),
+      await archiveRead(draining, [await readSealed(draining, segment, { forgotten, archived })], archived),
     )
   await recordDamaged(draining, new Set())
   return { applied, damaged }
