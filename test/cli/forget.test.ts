@@ -64,7 +64,8 @@ it('forget lists what it would erase, and with --dry-run erases nothing', async 
   const { run, json, conversations, journal } = await loaded()
   const { code, stdout } = await run('forget', '--email', JANE, '--dry-run')
   expect(code).toBe(0)
-  expect(stdout).toContain('2 conversations, found by 1 email address, 1 user id:')
+  expect(stdout).toContain('2 conversations:')
+  expect(stdout).toContain(`  email ${JANE.toLowerCase()}\n`)
   for (const line of [
     `ws  ${AGENT}/c1`,
     'conversations  2 rows',

@@ -1,6 +1,6 @@
 // `convohouse forget`: erases people on request, everywhere that convohouse writes, and keeps them away.
 import { createWriteStream } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, statfs } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
 import { openStores } from '../../app/stores.ts'
@@ -130,10 +130,12 @@ async function lift({ home }: Config, erasure: string): Promise<void> {
       hint: '`convohouse erasures` lists them.',
     })
   await recordStep(home, { erasure, atMs: Date.now(), lifted: true })
-  print(`Erasure ${erasure} is lifted: new records of the person are kept again. What was erased stays erased.`)
+  print(
+    `Erasure ${erasure} is lifted: new records of the person are kept again, unless another erasure names the same person. What was erased stays erased.`,
+  )
 }
 
-/** Refuses a data folder with copies that this command cannot rewrite. @throws FORGET_REFUSED */
+/** Refuses a data folder with copies that this command cannot rewrite, or without room for the new warehouse. @throws FORGET_REFUSED */
 async function expectAllReachable(config: Config): Promise<void> {
   const { home, workspaces } = config
   const replaced = (await readdir(home)).filter(name => name.startsWith('warehouse.replaced-'))
@@ -141,6 +143,12 @@ async function expectAllReachable(config: Config): Promise<void> {
     throw new ConvohouseError('FORGET_REFUSED', {
       what: `${home} has ${replaced.join(', ')}, a warehouse of another layout that a replay moved aside: it may contain the person.`,
       hint: 'Delete it, or move it to where you keep backups, then run the same command again.',
+    })
+  const [size, { bavail, bsize }] = [await warehouseSize(warehouseFile(home)), await statfs(home)]
+  if (bavail * bsize < size)
+    throw new ConvohouseError('FORGET_REFUSED', {
+      what: `The warehouse is rebuilt after an erasure, which needs ${bytes(size)} of disk, and ${home} has ${bytes(bavail * bsize)} left.`,
+      hint: 'Free disk space, then run the same command again. Nothing was erased.',
     })
   const { landing } = openStores(home)
   const own = new Set(workspaces.map(({ id }) => pathSegment(id)))
@@ -182,22 +190,13 @@ async function filesAbout({ home, workspaces }: Config, people: FoundPeople) {
   return { files, begun: [...found.values()] }
 }
 
-const NOUNS: Readonly<Record<string, [one: string, many: string]>> = {
-  email: ['email address', 'email addresses'],
-  phone: ['telephone number', 'telephone numbers'],
-  user: ['user id', 'user ids'],
-}
-
-const kindOf = (identifier: string): string => identifier.slice(0, identifier.indexOf(':'))
-
 function planLines(people: FoundPeople, stored: readonly StoredAbout[], files: Record<string, number>): string[] {
   const { conversations, identifiers, shared } = people
-  const kinds = [...new Set(identifiers.map(kindOf))].map(kind =>
-    counted(identifiers.filter(one => kindOf(one) === kind).length, ...NOUNS[kind]!),
-  )
   const mentions = stored.filter(({ mentions }) => mentions > 0)
   return [
-    `${counted(conversations.length, 'conversation')}${kinds.length === 0 ? '' : `, found by ${kinds.join(', ')}`}:`,
+    ...(identifiers.length === 0 ? [] : ['The person, by the request and the conversations that it leads to:']),
+    ...identifiers.map(identifier => `  ${identifier.replace(':', ' ')}`),
+    `${counted(conversations.length, 'conversation')}:`,
     ...conversations.slice(0, 20).map(({ workspaceId, agentId, id }) => `  ${workspaceId}  ${agentId}/${id}`),
     ...(shared.length > 0
       ? [
