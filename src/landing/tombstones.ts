@@ -4,6 +4,7 @@
 //   landing/.forgotten.key      32 random bytes
 //   landing/.forgotten.ndjson   one line for each step of an erasure
 import { createHmac, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode, homeUnusable } from '../core/disk.ts'
@@ -71,7 +72,9 @@ async function hashOf(home: string): Promise<Hash> {
   return value => createHmac('sha256', key).update(value).digest('base64url').slice(0, 27)
 }
 
-const entriesOf = (home: string): Promise<Entry[]> => readJsonLines<Entry>(logFile(home), 'erasure')
+/** Whoever opens a data folder that is no folder reports it. */
+const entriesOf = async (home: string): Promise<Entry[]> =>
+  existsSync(logFile(home)) ? readJsonLines<Entry>(logFile(home), 'erasure') : []
 
 /** Nobody was forgotten. */
 export const NOBODY: Forgotten = {
@@ -112,7 +115,7 @@ export function readForgotten(home: string): () => Promise<Forgotten> {
   return async () => {
     const file = logFile(home)
     const found = await stat(file).catch(cause => {
-      if (hasCode(cause, 'ENOENT')) return null
+      if (hasCode(cause, 'ENOENT') || hasCode(cause, 'ENOTDIR')) return null
       throw homeUnusable(file, cause)
     })
     const stamp = found === null ? '' : `${found.size} ${found.mtimeMs}`
