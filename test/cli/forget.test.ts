@@ -1,4 +1,5 @@
 // `convohouse forget` and `convohouse erasures` as users run them.
+import { isDeep } from '../tier.ts'
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
@@ -213,7 +214,7 @@ it('forget is refused without a terminal, without a warehouse, and where copies 
   ])
 })
 
-it('forget asks on a terminal, and erases only after yes', async () => {
+it.runIf(isDeep)('forget asks on a terminal, and erases only after yes', async () => {
   const { home, file, conversations, journal } = await loaded()
   const answered = async (answer: string) => {
     const terminal = onTerminal(`forget --email ${JANE} --config ${file}`, env)

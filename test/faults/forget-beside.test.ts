@@ -78,7 +78,7 @@ describe('forget beside `sync --watch`', () => {
   })
 })
 
-it('two people who are forgotten at once are both erased', async () => {
+it.runIf(isDeep)('two people who are forgotten at once are both erased', async () => {
   const scene = await synced()
   const [one, other] = await storedIn(scene.home)
   const commands = [one!, other!].map(gone => scene.start(forget(gone)).ended)
@@ -86,7 +86,7 @@ it('two people who are forgotten at once are both erased', async () => {
   await expectWithout(scene, [one!, other!])
 })
 
-it('a publication of `serve` gives way to forget, and its snapshot is written without the person', async () => {
+it.runIf(isDeep)('a publication of `serve` gives way to forget, and its snapshot is written without the person', async () => {
   const scene = await synced()
   const [gone] = await storedIn(scene.home)
   const running = scene.start(['serve', '--json', '--address', '127.0.0.1:0'])
