@@ -131,9 +131,10 @@ it('asks nothing of an organization before its agents are known', async () => {
     return route.fulfill({ contentType: 'application/json', body: JSON.stringify({ organizations, asOf }) })
   })
   await tab.goto(`${world.running.url}/quality?organization=ws%252Fo`)
+  const isFigure = (body: string) => body.includes('automation_rate')
+  await until(() => asked.some(isFigure))
   await settled(tab)
-  const figures = asked.filter(body => body.includes('automation_rate'))
-  expect(figures.length).toBeGreaterThan(0)
+  const figures = asked.filter(isFigure)
   for (const body of figures) expect(body).not.toContain('"agent":[""]')
 })
 

@@ -1,5 +1,5 @@
 // `convohouse forget` and `convohouse erasures` as users run them.
-import { isDeep } from '../tier.ts'
+
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
@@ -7,6 +7,7 @@ import { openLanding } from '../../src/landing/folder-landing.ts'
 import { folderOfFile } from '../of-file.ts'
 import { bytesContain, rowsIn } from '../publish/published.ts'
 import { receiveEvents } from '../spool/arbitrary-events.ts'
+import { isDeep } from '../tier.ts'
 import { AGENT, landConversations, SENT_AT_MS } from '../warehouse/landed-pages.ts'
 import { cli, jsonLines, TOKEN, temporaryFolder } from './cli-process.ts'
 import { inProcess } from './in-process.ts'

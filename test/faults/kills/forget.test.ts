@@ -37,7 +37,7 @@ const POINTS: Record<string, readonly string[]> = {
   'between two targets': [...REPLACED, '^sql CREATE OR REPLACE TEMP TABLE publish_partitions'],
 }
 
-const USUAL = ['while a page is in two bundles', 'before the journal has its entry']
+const USUAL = ['before the journal has its entry']
 
 /** The vendor's address does not answer, so a sync fails once it has opened the warehouse. */
 const UNAVAILABLE = 5
