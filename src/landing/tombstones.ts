@@ -221,3 +221,7 @@ export async function erasures(home: string): Promise<Erasure[]> {
   }
   return [...found.values()]
 }
+
+/** Returns the erasures that landing, spool and warehouse have not completed. @throws HOME_UNUSABLE */
+export const pendingErasures = async (home: string): Promise<Erasure[]> =>
+  (await erasures(home)).filter(({ erasedMs, liftedMs }) => erasedMs === null && liftedMs === null)

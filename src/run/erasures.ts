@@ -4,16 +4,12 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStores } from '../app/stores.ts'
 import type { Config } from '../config.ts'
-import { type Erasure, erasures, recordStep } from '../landing/tombstones.ts'
+import { type Erasure, erasures, pendingErasures, recordStep } from '../landing/tombstones.ts'
 import { LEFTOVERS } from '../steps/forgetting/places.ts'
 import { warehouseFile } from '../warehouse/warehouse-file.ts'
 import { eraseForgotten } from './erase-forgotten.ts'
 import type { ReplayOptions } from './rebuild.ts'
 import { replay } from './replay.ts'
-
-/** Returns the erasures that landing, spool and warehouse have not completed. @throws HOME_UNUSABLE */
-export const pendingErasures = async (home: string): Promise<Erasure[]> =>
-  (await erasures(home)).filter(({ erasedMs, liftedMs }) => erasedMs === null && liftedMs === null)
 
 async function removeLeftovers({ home, serve, targets }: Config): Promise<void> {
   // `serve` publishes its own snapshot again, and reads the open file until then.

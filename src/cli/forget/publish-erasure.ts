@@ -1,8 +1,9 @@
 // Finishes erasures, and publishes them to every target. A target that refuses it stays open in the receipt, and the next publication repeats it.
+
 import type { Config } from '../../config.ts'
+import { pendingErasures } from '../../landing/tombstones.ts'
 import { publish } from '../../publish/publish.ts'
 import { filledTargets, type OpenPlace } from '../../reports/erasures.ts'
-import { pendingErasures } from '../../run/erasures.ts'
 import { openAppWhenReleased } from '../open-app.ts'
 
 /** @returns the targets that have not published it, and why @throws WAREHOUSE_LOCKED, and the errors of `replay` */

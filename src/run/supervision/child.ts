@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newDeferred } from '../../../workflows/deferred.ts'
 import type { App } from '../../app.ts'
 import { SECOND } from '../../core/time.ts'
+import { pendingErasures } from '../../landing/tombstones.ts'
 import { isInvalidated } from '../../warehouse/fault.ts'
-import { pendingErasures } from '../erasures.ts'
 import {
   type ChildMessage,
   DATABASE_INVALIDATED,
