@@ -43,7 +43,7 @@ async function finishPending(config: Config, isFirst: boolean): Promise<void> {
   const pending = await pendingErasures(config.home)
   if (pending.length === 0) return
   if (isFirst) log(`Finishing ${counted(pending.length, 'erasure')}: the warehouse is rebuilt.`)
-  await finishErasures({ config })
+  await finishErasures(config)
 }
 
 /** @throws WAREHOUSE_LOCKED if another process still holds the warehouse after two seconds; WAREHOUSE_LAYOUT, HOME_UNUSABLE */

@@ -2,7 +2,7 @@
 // `link` fails if the name exists, so a name is created only once; `rename` would silently replace it.
 import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
-import { link, mkdir, open, readdir, stat, statfs, unlink } from 'node:fs/promises'
+import { link, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { diskErrorCode, hasCode, homeUnusable } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
@@ -132,6 +132,16 @@ export async function writeOnce(file: string, parts: readonly Uint8Array[]): Pro
     await unlink(temporary).catch(() => {})
     if (hasCode(cause, 'EEXIST')) throw cause
     throw (await inodeError(folder, cause)) ?? notLinked(file, cause)
+  }
+}
+
+/** Puts a synced temporary file in the place of another file of its folder, durably. @throws HOME_UNUSABLE */
+export async function replaceFile(file: string, temporary: string): Promise<void> {
+  try {
+    await rename(temporary, file)
+    await syncFolder(dirname(file))
+  } catch (cause) {
+    throw homeUnusable(file, cause)
   }
 }
 

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { makeFolder, writeOnce } from '../files/durable.ts'
+import { makeFolder, namesIn, writeOnce } from '../files/durable.ts'
 import { corrupt, memberBytes, readFirstLine } from './page.ts'
 
 /** Position of a member in a bundle. */
@@ -70,6 +70,13 @@ export async function writeBundle(root: string, folder: string, pages: readonly 
   await makeFolder(dirname(file))
   await writeOnce(file, [gzipSync(`${JSON.stringify({ _bundle: index })}\n`), ...members.map(({ packed }) => packed)])
 }
+
+/** Returns the files of a folder's bundles, sorted. @throws HOME_UNUSABLE */
+export const bundlesIn = async (root: string, folder: string): Promise<string[]> =>
+  (await namesIn(join(root, folder, 'bundles')))
+    .filter(name => name.endsWith('.json.gz') && !name.startsWith('.'))
+    .sort()
+    .map(name => join(root, folder, 'bundles', name))
 
 /** Returns the pages of a bundle by name. @throws LANDING_CORRUPT; the system's ENOENT if the bundle does not exist */
 export async function readIndex(file: string): Promise<Map<string, BundleEntry>> {

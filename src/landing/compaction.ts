@@ -13,6 +13,7 @@ import { compactTimestamp, HOUR } from '../core/time.ts'
 import { namesIn, removeFiles, sweepTemporary } from '../files/durable.ts'
 import {
   type BundleEntry,
+  bundlesIn,
   pageIn,
   readIndex,
   readMember,
@@ -78,11 +79,7 @@ export function openBundles(root: string): Bundles {
   const pageOf = async (file: string, name: string, entry: BundleEntry): Promise<StoredPage> =>
     pageIn(name, await memberOf(JSON.stringify([file, entry.member.fromEnd, entry.member.bytes])), entry)
 
-  const bundlesIn: ListFiles = async folder =>
-    (await namesIn(join(root, folder, 'bundles')))
-      .filter(name => name.endsWith('.json.gz') && !name.startsWith('.'))
-      .sort()
-      .map(name => join(root, folder, 'bundles', name))
+  const listBundles: ListFiles = folder => bundlesIn(root, folder)
 
   async function inBundles(address: string, list: ListFiles) {
     for (const file of await list(folderOf(address))) {
@@ -135,21 +132,21 @@ export function openBundles(root: string): Bundles {
   }
 
   return {
-    locate: address => consistently(address, bundlesIn, async list => (await inBundles(address, list))?.file ?? null),
+    locate: address => consistently(address, listBundles, async list => (await inBundles(address, list))?.file ?? null),
     read: address =>
-      consistently(address, bundlesIn, async list => {
+      consistently(address, listBundles, async list => {
         const found = await inBundles(address, list)
         return found && pageOf(found.file, basename(address), found.entry)
       }),
     verify: (address, verified) =>
-      consistently(address, bundlesIn, async list => {
+      consistently(address, listBundles, async list => {
         const found = await inBundles(address, list)
         if (found && !verified.has(found.file)) await verifyBundle(found.file)
         if (found) verified.add(found.file)
         return found !== null
       }),
     addresses: folders =>
-      consistently(root, bundlesIn, async list => {
+      consistently(root, listBundles, async list => {
         const all: string[] = []
         for (const folder of folders)
           for (const file of await list(folder))
@@ -159,7 +156,7 @@ export function openBundles(root: string): Bundles {
     async compact(folder, nowMs) {
       await sweepTemporary(join(root, folder, 'bundles'))
       try {
-        const bundles = await bundlesIn(folder)
+        const bundles = await listBundles(folder)
         const pages = await smallPages(root, folder, nowMs)
         if (pages.length > 0 || bundles.length > 1) await joinPages(folder, pages, bundles)
       } catch (cause) {
@@ -172,7 +169,7 @@ export function openBundles(root: string): Bundles {
         const names = new Set(
           addresses.filter(address => folderOf(address) === folder).map(address => basename(address)),
         )
-        await consistently(folder, bundlesIn, async list => {
+        await consistently(folder, listBundles, async list => {
           for (const file of await list(folder)) {
             const entries = [...(await indexOf(file))]
             if (!entries.some(([name]) => names.has(name))) continue

@@ -1,23 +1,12 @@
 // Replaces landed pages whose records must go, under the same addresses and with new checksums. A kill leaves a page
 // replaced or unchanged, and perhaps in two bundles, both of which the next call reads again.
-import { rename } from 'node:fs/promises'
-import { basename, dirname, join, posix } from 'node:path'
-import { hasCode, homeUnusable } from '../core/disk.ts'
-import { namesIn, removeFiles, sweepTemporary, syncFolder, temporaryName, writeOnce } from '../files/durable.ts'
-import { pageIn, readIndex, readMember, type StoredPage, writeBundle } from './bundle.ts'
+import { dirname, join, posix } from 'node:path'
+import { hasCode } from '../core/disk.ts'
+import { namesIn, removeFiles, replaceFile, sweepTemporary, temporaryName, writeOnce } from '../files/durable.ts'
+import { bundlesIn, pageIn, readIndex, readMember, type StoredPage, writeBundle } from './bundle.ts'
 import type { Change } from './landing.ts'
 import { encodePage, headIn, memberBytes, readPage } from './page.ts'
 import { parsePageName } from './page-address.ts'
-
-/** Puts a file in the place of another, durably. @throws HOME_UNUSABLE */
-async function replaceFile(file: string, parts: readonly Uint8Array[]): Promise<void> {
-  const temporary = join(dirname(file), temporaryName())
-  await writeOnce(temporary, parts)
-  await rename(temporary, file).catch(cause => {
-    throw homeUnusable(file, cause)
-  })
-  await syncFolder(dirname(file))
-}
 
 /** @returns true if the file was replaced or removed */
 async function rewriteFile(file: string, address: string, change: Change): Promise<boolean> {
@@ -29,7 +18,11 @@ async function rewriteFile(file: string, address: string, change: Change): Promi
   const changed = page && change({ address, ...page })
   if (!changed) return false
   if (changed === 'erase') await removeFiles([file])
-  else await replaceFile(file, await encodePage(changed.head, changed.body))
+  else {
+    const temporary = join(dirname(file), temporaryName())
+    await writeOnce(temporary, await encodePage(changed.head, changed.body))
+    await replaceFile(file, temporary)
+  }
   return true
 }
 
@@ -69,11 +62,7 @@ export async function rewriteFolders(root: string, folders: readonly string[], c
     for (const name of await namesIn(join(root, folder)))
       if (parsePageName(name) && (await rewriteFile(join(root, folder, name), posix.join(folder, name), change)))
         files += 1
-    const bundles = (await namesIn(join(root, folder, 'bundles'))).filter(
-      name => name.endsWith('.json.gz') && !name.startsWith('.'),
-    )
-    for (const name of bundles)
-      if (await rewriteBundle(root, folder, join(root, folder, 'bundles', basename(name)), change)) files += 1
+    for (const file of await bundlesIn(root, folder)) if (await rewriteBundle(root, folder, file, change)) files += 1
   }
   return files
 }

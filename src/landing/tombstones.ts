@@ -132,9 +132,9 @@ export interface Remembered {
 }
 
 /** Returns what would be recognised with a tombstone for these, without writing one. */
-export function forgottenAs({ identifiers, conversations, countries }: Remembered): Forgotten {
+export function forgottenAs(remembered: Remembered): Forgotten {
   const plain: Hash = text => text
-  return forgottenIn([entryOf({ identifiers, conversations, countries }, plain, { erasure: '', atMs: 0 })], plain, '')
+  return forgottenIn([entryOf(remembered, plain, { erasure: '', atMs: 0 })], plain, '')
 }
 
 const entryOf = ({ identifiers, conversations, countries }: Remembered, hash: Hash, of: Entry): Entry => ({
@@ -175,9 +175,8 @@ export async function rememberBegun(
   nowMs: number,
 ): Promise<void> {
   const own = conversations.map(one => ({ workspaceId, ...one }))
-  const entry = entryOf({ identifiers: [], conversations: own, countries: [] }, await hashOf(home), {
-    ...{ erasure: BEGUN, atMs: nowMs },
-  })
+  const of = { erasure: BEGUN, atMs: nowMs }
+  const entry = entryOf({ identifiers: [], conversations: own, countries: [] }, await hashOf(home), of)
   await appendJsonLines(logFile(home), [{ ...entry, workspaceId }])
 }
 

@@ -4,11 +4,10 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStores } from '../app/stores.ts'
 import type { Config } from '../config.ts'
-import { type Erasure, erasures, pendingErasures, recordStep } from '../landing/tombstones.ts'
+import { pendingErasures, recordStep } from '../landing/tombstones.ts'
 import { LEFTOVERS } from '../steps/forgetting/places.ts'
 import { warehouseFile } from '../warehouse/warehouse-file.ts'
 import { eraseForgotten } from './erase-forgotten.ts'
-import type { ReplayOptions } from './rebuild.ts'
 import { replay } from './replay.ts'
 
 async function removeLeftovers({ home, serve, targets }: Config): Promise<void> {
@@ -20,23 +19,18 @@ async function removeLeftovers({ home, serve, targets }: Config): Promise<void> 
 
 /**
  * Erases pending erasures and rebuilds the warehouse without them: DuckDB keeps the bytes of deleted rows in free blocks.
- * @returns the erasures that are complete now @throws WAREHOUSE_LOCKED, and the errors of `replay`
+ * @throws WAREHOUSE_LOCKED, and the errors of `replay`
  */
-export async function finishErasures(
-  options: Pick<ReplayOptions, 'config' | 'now' | 'onProgress' | 'signal'>,
-): Promise<Erasure[]> {
-  const { config, now = Date.now } = options
+export async function finishErasures(config: Config): Promise<void> {
   const pending = await pendingErasures(config.home)
-  if (pending.length === 0) return []
+  if (pending.length === 0) return
   const isNeeded = async () => (await pendingErasures(config.home)).length > 0
   // Rows whose sources are missing stay, except those of forgotten people.
   const { erased } = existsSync(warehouseFile(config.home))
-    ? await replay({ ...options, allowIncomplete: true, isNeeded })
-    : { erased: await eraseForgotten(config, { stores: openStores(config.home), warehouse: null }, now()) }
+    ? await replay({ config, allowIncomplete: true, isNeeded })
+    : { erased: await eraseForgotten(config, { stores: openStores(config.home), warehouse: null }, Date.now()) }
   // Another process that held the warehouse has completed them.
-  if (!(await isNeeded())) return []
+  if (!(await isNeeded())) return
   await removeLeftovers(config)
-  for (const { id: erasure } of pending) await recordStep(config.home, { erasure, atMs: now(), ...erased })
-  const done = new Set(pending.map(({ id }) => id))
-  return (await erasures(config.home)).filter(({ id }) => done.has(id))
+  for (const { id: erasure } of pending) await recordStep(config.home, { erasure, atMs: Date.now(), ...erased })
 }

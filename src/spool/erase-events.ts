@@ -1,14 +1,14 @@
 // Erases events from a workspace's spool. In an archive, spaces replace the line, so that the address of every other event
 // stays valid; a sealed segment has no addresses yet, so it loses the line.
 import { createWriteStream } from 'node:fs'
-import { rename, unlink } from 'node:fs/promises'
+import { unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { diskErrorText, homeUnusable } from '../core/disk.ts'
+import { diskErrorText } from '../core/disk.ts'
 import { ConvohouseError } from '../core/errors.ts'
-import { removeFiles, syncFile, syncFolder, temporaryName, writeOnce } from '../files/durable.ts'
+import { removeFiles, replaceFile, syncFile, temporaryName, writeOnce } from '../files/durable.ts'
 import { archivedFiles } from './archive.ts'
 import { linesOf, readLine, type SpoolEvent } from './event-line.ts'
 import { linesIn } from './read-archive.ts'
@@ -26,13 +26,6 @@ export interface ErasedEvents {
 
 /** `null` stands for an unreadable line. */
 type IsErased = (event: SpoolEvent | null) => boolean
-
-/** Puts a temporary file in the place of another, durably. */
-async function replace(file: string, temporary: string): Promise<void> {
-  await syncFile(temporary)
-  await rename(temporary, file)
-  await syncFolder(dirname(file))
-}
 
 /** Yields a file's bytes with spaces for the lines at these offsets. */
 async function* blanked(file: string, offsets: ReadonlySet<number>): AsyncGenerator<Buffer> {
@@ -57,7 +50,8 @@ async function eraseFromArchive(file: string, isErased: IsErased, dryRun: boolea
     if (offsets.size === 0 || dryRun) return offsets.size
     const packing = file.endsWith('.gz') ? createGzip() : new PassThrough()
     await pipeline(Readable.from(blanked(file, offsets)), packing, createWriteStream(temporary, { mode: 0o600 }))
-    await replace(file, temporary)
+    await syncFile(temporary)
+    await replaceFile(file, temporary)
     return offsets.size
   } catch (cause) {
     await unlink(temporary).catch(() => {})
@@ -78,9 +72,7 @@ async function eraseFromSegment(file: string, isErased: IsErased, dryRun: boolea
   if (erased === 0 || dryRun) return erased
   const temporary = join(dirname(file), temporaryName())
   await writeOnce(temporary, [linesOf(kept, 0)])
-  await replace(file, temporary).catch(cause => {
-    throw homeUnusable(file, cause)
-  })
+  await replaceFile(file, temporary)
   return erased
 }
 

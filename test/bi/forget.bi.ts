@@ -79,7 +79,7 @@ describeWithPostgres('a forgotten person', () => {
     const people = { identifiers: [`email:jane@${PERSON}.example`], countries: [] }
     await remember(home, { ...people, conversations: [{ workspaceId: 'ws', agentId: AGENT, id: PERSON }] }, Date.now())
     const file = await writeConfig(await temporaryHome(), { url: 'http://127.0.0.1:1', home, workspaceId: 'ws' })
-    await finishErasures({ config: configOf(file) })
+    await finishErasures(configOf(file))
     await publishing(targets, [])
     expect(await tracesIn()).toEqual([])
     const [receipt] = await erasures(home)

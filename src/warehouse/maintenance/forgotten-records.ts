@@ -82,7 +82,7 @@ export async function forgottenRecords(reader: Rows, workspaceId: string, forgot
     )),
     ...(await eventsOfForgotten(reader, workspaceId, forgotten)),
   ])
-  for (const table of ['leads', 'chat_delegations', 'messages_received'])
+  for (const table of ['leads', ...NAMING_TABLES])
     for (const id of await ids(`SELECT event_id AS id FROM ${table} WHERE ${await about(table)}`)) events.add(id)
   return [
     ...conversations.map(key => ({ table: 'conversations', key })),
