@@ -24,6 +24,9 @@ const GENERATED = 10_000
 const PEOPLE = 10
 const OF_EACH = 3
 
+/** No contact whom another conversation shares. */
+const NOBODY = { userEmail: null, userPhone: null, userID: null, contactIdentityId: null }
+
 const emailOf = (person: number): string => `person-${person}@forgotten.example`
 
 /** Lands the conversations, the people's among them in different pages where there are enough. */
@@ -38,7 +41,7 @@ async function land(home: string, { records, agents, seed }: BenchOptions): Prom
   const step = Math.max(1, Math.floor(all[0]!.documents.length / (PEOPLE * OF_EACH)))
   for (let person = 0; person < PEOPLE; person++)
     for (let index = 0; index < OF_EACH; index++)
-      Object.assign(all[0]!.documents[(person * OF_EACH + index) * step]!, { userEmail: emailOf(person) })
+      Object.assign(all[0]!.documents[(person * OF_EACH + index) * step]!, { ...NOBODY, userEmail: emailOf(person) })
   for (let copy = 0, left = records; left > 0; copy++)
     for (const { agentId, documents } of all) {
       const own = documents.slice(0, Math.max(0, left))
@@ -53,9 +56,6 @@ async function land(home: string, { records, agents, seed }: BenchOptions): Prom
       }
     }
 }
-
-/** Contacts of copies, whom nobody shares. */
-const NOBODY = { userEmail: null, userPhone: null, userID: null, contactIdentityId: null }
 
 const copied = (document: Record<string, unknown>, copy: number): Record<string, unknown> =>
   copy === 0 ? document : { ...document, ID: copyId(String(document.ID), copy), ...NOBODY }

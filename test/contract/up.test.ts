@@ -4,7 +4,10 @@ import { writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { erasures } from '../../src/landing/tombstones.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { rowsOfHolder } from '../../src/warehouse/query/rows.ts'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/delayed-vendor.ts'
@@ -165,6 +168,36 @@ describeWithTemporal('up', ({ command, place, env }) => {
       const refused = await there.begin().ended
       expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('error API_FORBIDDEN')])
       expect(await there.servers()).toEqual([])
+    },
+  )
+
+  it.runIf(isDeep)(
+    'restarts to erase whom `forget` names; the workflow goes on, and requests nothing twice',
+    async () => {
+      const there = await app(findable, { conversations: 120, latencyMs: 500 })
+      const running = there.begin()
+      const [gone] = await until(async () => {
+        const sql = 'SELECT agent_id AS agent, conversation_id AS id FROM conversations LIMIT 1'
+        const found = await rowsOfHolder(there.config.home, { timeoutMs: 5_000 })<{ agent: string; id: string }>(
+          sql,
+        ).catch(() => [])
+        return found.length > 0 ? found : undefined
+      })
+      const forgot = await there.run(['forget', '--conversation', `${gone!.agent}/${gone!.id}`, '--yes', '--json'], {})
+      expect([forgot.code, JSON.parse(forgot.stdout)], forgot.stderr).toMatchObject([0, { erased: false }])
+      await until(async () => (await erasures(there.config.home))[0]?.erasedMs)
+      await running.said('ws_demo: next sync at')
+      await ended(running)
+      const { home, memoryLimit, threads } = there.config
+      const warehouse = await openWarehouse({ home, memoryLimit, threads })
+      const stored = await warehouse.writer
+        .rows<{ agent: string; id: string }>('SELECT agent_id AS agent, conversation_id AS id FROM conversations')
+        .finally(() => warehouse.close())
+      const { world, clock } = there.sandbox
+      const all = world.agentIds().reduce((sum, id) => sum + world.tally(id, clock.now()).exportable, 0)
+      expect(stored).toHaveLength(all - 1)
+      expect(stored).not.toContainEqual(gone)
+      expect(await repeatedRequests(there)).toBe(0)
     },
   )
 

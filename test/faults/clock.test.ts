@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { DAY } from '../../src/core/time.ts'
 import type { CliOptions } from '../cli/cli-process.ts'
+import { isDeep } from '../tier.ts'
 import { exportedTwice, type FaultScene, faultScene } from './scene.ts'
 
 /** Sets the wall clock of one process. `test/clock.test.ts` sets it while a process runs. */
@@ -17,7 +18,7 @@ const usageOf = async ({ sandbox }: FaultScene) => {
 }
 
 describe('a clock that is set by a day between runs', () => {
-  it('causes no request twice, no wait of a day, and no overage', async () => {
+  it.runIf(isDeep)('causes no request twice, no wait of a day, and no overage', async () => {
     const scene = await faultScene({
       sandbox: { conversations: 100, quotaSessions: 100, historyDays: 2_000 },
       workspace: { pageSize: 10 },

@@ -217,10 +217,8 @@ const withoutPerson = (tables: Tables): Tables =>
     Object.entries(tables).map(([table, rows]) => [table, rows.filter(row => inBytes(Buffer.from(row)).length === 0)]),
   )
 
-const TARGETS = [
-  { name: 'snap', type: 'snapshot' },
-  { name: 'files', type: 'parquet' },
-]
+/** The snapshot of `serve` is a target, too. */
+const TARGETS = [{ name: 'files', type: 'parquet' }, ...(isDeep ? [{ name: 'snap', type: 'snapshot' }] : [])]
 
 const SANDBOX = { agents: 2, conversations: 26, historyDays: 6, arrivalsPerDay: 8, traffic: true }
 
@@ -259,7 +257,7 @@ describe('a forgotten person', () => {
       const [agentId = ''] = sandbox.world.agentIds()
       const [id = ''] = vendor.indexes.keys()
       await simulated.sync()
-      await publishTo(config.targets[1]!)
+      await publishTo(config.targets[0]!)
       simulated.advance(DAY + HOUR)
       await sendEvents(vendor, simulated, START_MS)
       const nowMs = sandbox.clock.now()
@@ -306,8 +304,10 @@ describe('a forgotten person', () => {
           .filter(table => table !== 'webhook_events')
           .sort(),
       ).toEqual(ABOUT_FILES)
-      await replay({ config })
-      expect(differing(await tablesAt(config), after)).toEqual({})
+      if (isDeep) {
+        await replay({ config })
+        expect(differing(await tablesAt(config), after)).toEqual({})
+      }
 
       simulated.advance(DAY)
       const again = { at: sandbox, settings, through: async () => vendor.url }
@@ -329,7 +329,7 @@ describe('a forgotten person', () => {
         await app.drain()
         expect(await app.sync({ mode: 'full' })).toMatchObject({ outcome: 'done', failures: [] })
         const rows = rowsHere(app.app.warehouse.instance, { timeoutMs: MINUTE })
-        for (const check of await warehouseChecks())
+        for (const check of isDeep ? await warehouseChecks() : [])
           expect(await runCheck(rows, check), check.name).toMatchObject({ outcome: 'passed' })
       })
       expect(made.length).toBeGreaterThan(4)

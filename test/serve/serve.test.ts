@@ -12,6 +12,7 @@ import { SCOPES, type Scope } from '../../src/serve/access/tokens.ts'
 import type { RunningServe } from '../../src/serve/serve.ts'
 import { temporaryFolder } from '../cli/cli-process.ts'
 import { rowsIn } from '../publish/published.ts'
+import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
 import { bearer, send, served, tokenFor } from './served.ts'
 
@@ -267,7 +268,7 @@ describe('a query', () => {
   })
 
   it('that fails after its first rows breaks the connection', async () => {
-    const sql = "SELECT CASE WHEN range = 900000 THEN error('late') ELSE range END AS n FROM range(1000000)"
+    const sql = "SELECT CASE WHEN range = 400000 THEN error('late') ELSE range END AS n FROM range(500000)"
     for (const Accept of [
       'application/json',
       'application/x-ndjson',
@@ -324,10 +325,8 @@ describe('clients that do not read', () => {
     const { running, tokens } = await at.start()
     const [greedy, other] = [await tokenFor(tokens, 'sql'), await tokenFor(tokens, 'sql')]
     const body = JSON.stringify({ sql: 'SELECT md5(range::VARCHAR) AS x FROM range(1000000)' })
-    for (const [Accept, slots] of [
-      ['text/csv', 2],
-      ['application/vnd.apache.parquet', 1],
-    ] as const) {
+    const answers = [['text/csv', 2] as const, ['application/vnd.apache.parquet', 1] as const]
+    for (const [Accept, slots] of isDeep ? answers : answers.slice(0, 1)) {
       const headers = { ...bearer(greedy), Accept, 'Content-Type': 'application/json', 'Content-Length': body.length }
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
       const clients = Array.from({ length: 6 }, () => connect(running.port, '127.0.0.1', () => {}))

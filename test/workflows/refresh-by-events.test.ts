@@ -91,7 +91,7 @@ describe('conversations that arrive', () => {
     expect(billed!.twice).toBe(0)
   })
 
-  it('cause no re-read if events have reported that a person writes only later', async () => {
+  it.runIf(isDeep)('cause no re-read if events have reported that a person writes only later', async () => {
     const { simulated, pass } = scene
     await pass(29 * HOUR)
     const [skipped] = await simulated.rows<{ n: number }>(
