@@ -185,7 +185,7 @@ it('forget is refused without a terminal, without a warehouse, and where copies 
   const forget = (...args: string[]) => run('forget', '--email', JANE, ...args)
   const asked = await forget()
   expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('CONFIRMATION_NEEDED')])
-  expect(asked.stderr).toMatch(/The warehouse is rebuilt afterwards, which needs .*B of disk and about/)
+  expect(asked.stderr).toMatch(/An erasure rebuilds the warehouse, which needs .*B of disk and about/)
   await writeFile(join(home, 'warehouse.replaced-20261120T090000000Z.duckdb'), '')
   const moved = await forget('--yes')
   expect([moved.code, moved.stderr]).toEqual([

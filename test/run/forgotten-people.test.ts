@@ -2,11 +2,14 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { forgottenAs, remember } from '../../src/landing/tombstones.ts'
+import { DAY } from '../../src/core/time.ts'
+import { forgottenAs, pendingErasures, remember } from '../../src/landing/tombstones.ts'
 import { eventId } from '../../src/receiver/parse-event.ts'
+import { finishErasures } from '../../src/run/erasures.ts'
 import { findPeople } from '../../src/run/find-people.ts'
 import { openSpool } from '../../src/spool/spool.ts'
 import { eraseFiles } from '../../src/steps/forgetting/erase-files.ts'
+import { expire } from '../../src/steps/upkeep.ts'
 import { type SimulatedApp, WORKSPACE } from '../workflows/simulated/open-simulated-app.ts'
 import { simulatedApp } from '../workflows/simulated/simulated-app.ts'
 
@@ -72,6 +75,35 @@ describe('a person whom only an event names', () => {
     const left = await simulated.app.warehouse.writer.rows('SELECT message_content AS text FROM messages_received')
     expect(left).toEqual([{ text: 'of another' }])
   })
+})
+
+it('a person whose pages have expired is erased from the rows, which no file has any more, and all other rows stay', async () => {
+  const simulated = await simulatedApp({ sandbox: { conversations: 12, agents: 1 } })
+  const { home } = simulated.config
+  await simulated.sync()
+  await receive(simulated, MESSAGES)
+  await simulated.drain()
+  const ids = async () => {
+    const sql = 'SELECT agent_id AS "agentId", conversation_id AS id, user_id AS "user" FROM conversations ORDER BY ALL'
+    return simulated.app.warehouse.writer.rows<{ agentId: string; id: string; user: string }>(sql)
+  }
+  const [gone, ...others] = await ids()
+  simulated.advance(62 * DAY)
+  const landing = simulated.app.stores.landing.workspace(WORKSPACE)
+  const of = { landing, writer: simulated.app.warehouse.writer, home, workspaceId: WORKSPACE, now: simulated.clock.now }
+  const retention = { pagesMs: 31 * DAY, eventsMs: 31 * DAY }
+  expect(await expire({ ...of, retention }, { dryRun: false })).toMatchObject({ eventFiles: 1 })
+  expect((await landing.list()).filter(({ address }) => address.includes('conversations/'))).toEqual([])
+  const conversations = [{ workspaceId: WORKSPACE, agentId: gone!.agentId, id: gone!.id }]
+  await remember(home, { identifiers: ['phone:+491701234567'], conversations, countries: [] }, Date.now())
+  await simulated.close()
+  await finishErasures(simulated.config)
+  expect(await pendingErasures(home)).toEqual([])
+  await simulated.restart()
+  // c9 is hers, too.
+  expect(await ids()).toEqual(others.filter(({ id }) => id !== 'c9'))
+  const left = await simulated.app.warehouse.writer.rows('SELECT message_content AS text FROM messages_received')
+  expect(left).toEqual([{ text: 'of another' }])
 })
 
 describe('a conversation that two workspaces have', () => {

@@ -86,12 +86,17 @@ const readLong = <T>(config: Config, work: (rows: Rows) => Promise<T>): Promise<
   })
 }
 
-interface Takes {
-  takesMs: number
-}
-
 /** Estimates the time of rewriting and rebuilding, ms, on two cores: the bench `forget` takes 0.9 ms a record. */
 const TAKES = `SELECT ((SELECT coalesce(sum(records), 0) FROM _loads) * 0.9 + (SELECT count(*) FROM webhook_events) * 0.2)::DOUBLE AS "takesMs"`
+
+/** Announces what the rebuild of the warehouse needs. */
+async function rebuildLine(config: Config): Promise<string> {
+  const [size, [takes]] = [
+    await warehouseSize(warehouseFile(config.home)),
+    await readLong(config, rows => rows<{ takesMs: number }>(TAKES)),
+  ]
+  return `An erasure rebuilds the warehouse, which needs ${bytes(size)} of disk and about ${formatDuration(Math.max(SECOND, takes!.takesMs))}.`
+}
 
 /** @throws FLAG_INVALID, FORGET_REFUSED, WAREHOUSE_MISSING, HOME_UNUSABLE, LANDING_CORRUPT, SPOOL_CORRUPT, INTERRUPTED */
 async function runForget(flags: ForgetFlags): Promise<void> {
@@ -102,6 +107,7 @@ async function runForget(flags: ForgetFlags): Promise<void> {
   expectWarehouse(home, 'Set the right data folder (`home`, CONVOHOUSE_HOME): nothing has been loaded here.')
   await expectAllReachable(config)
   const workspaceIds = config.workspaces.map(({ id }) => id)
+  if (!flags.json) log('Searching tables, landed pages and received events for the person.')
   const found = await readLong(config, rows =>
     findPeople(withParams(rows), { workspaceIds, requests, countries: flags.country ?? [] }),
   )
@@ -112,9 +118,12 @@ async function runForget(flags: ForgetFlags): Promise<void> {
     return storedAbout(withParams(rows), people)
   })
   if (flags.json && flags.dryRun) return printJson({ conversations: people.conversations, stored, files })
-  if (!flags.json) print(...planLines(people, stored, files))
+  if (!flags.json) {
+    print(...planLines(people, stored, files))
+    log(await rebuildLine(config))
+  }
   if (flags.dryRun) return
-  if (!flags.yes) await askConsent(config, await readLong(config, rows => rows<Takes>(TAKES)))
+  if (!flags.yes) await askConsent()
   const rows = Object.fromEntries(stored.flatMap(({ table, rows }) => (rows > 0 ? [[table, rows] as const] : [])))
   const id = await remember(home, { ...people, found: { ...rows, ...files } }, Date.now())
   if (!flags.json) log(`Erasure ${id} is recorded: nothing of the person is kept from now on.`)
@@ -216,11 +225,7 @@ function planLines(people: FoundPeople, stored: readonly StoredAbout[], files: R
 }
 
 /** @throws CONFIRMATION_NEEDED without a terminal; INTERRUPTED */
-async function askConsent({ home }: Config, [{ takesMs } = { takesMs: 0 }]: Takes[]): Promise<void> {
-  const size = await warehouseSize(warehouseFile(home))
-  log(
-    `The warehouse is rebuilt afterwards, which needs ${bytes(size)} of disk and about ${formatDuration(Math.max(SECOND, takesMs))}.`,
-  )
+async function askConsent(): Promise<void> {
   if (!isInteractive())
     throw new ConvohouseError('CONFIRMATION_NEEDED', {
       what: 'Erasing cannot be undone, and there is no terminal to confirm it. Nothing was erased.',
