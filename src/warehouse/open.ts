@@ -157,10 +157,11 @@ async function keepLog(instance: DuckDBInstance): Promise<void> {
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const file = warehouseFile(options.home, options.name)
   await createSpillParent(file)
+  const spill = spillFolder(file)
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: options.memoryLimit,
     threads: String(options.threads),
-    temp_directory: spillFolder(file),
+    temp_directory: spill,
     // Commits took 15 ms per page with the default of 16 MB, and 3.4 ms with this.
     checkpoint_threshold: options.bulk ? '1MB' : '256MB',
     // Twice as fast; tables have no defined row order.
@@ -171,7 +172,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   })
   try {
     await attachTo(instance, file)
-    await removeStaleSpills(file)
+    await removeStaleSpills(file, spill)
     const connection = await writingConnection(instance)
     const writer = openWriter(connection, file)
     await createTables(writer, file)

@@ -70,20 +70,22 @@ const SPILL_SUFFIX = '.spill'
 const spillParent = (file: string): string => temporaryFolder(dirname(file))
 
 /**
- * Returns the spill folder of the process that writes `file`. Instances sharing one would overwrite each other's files.
+ * Returns a spill folder for one instance of `file`. Instances sharing one would overwrite each other's files, and DuckDB removes it
+ * when it frees the instance, which may be long after it was closed, and after the same process has opened the file again.
  */
-export const spillFolder = (file: string): string => join(spillParent(file), `${basename(file)}${SPILL_SUFFIX}`)
-
-/** Returns the spill folder of one of the processes that read `file`. */
-export const readerSpillFolder = (file: string): string =>
+export const spillFolder = (file: string): string =>
   join(spillParent(file), `${basename(file)}.${process.pid}-${randomBytes(4).toString('hex')}${SPILL_SUFFIX}`)
 
 /** Creates the parent of spill folders, which DuckDB does not. @throws HOME_UNUSABLE */
 export const createSpillParent = (file: string): Promise<void> => makeFolder(spillParent(file))
 
-/** Removes the spill folders of other instances. Requires the lock of `file`, so that no other process has it open. */
-export async function removeStaleSpills(file: string): Promise<void> {
+/**
+ * Removes the spill folders of instances of `file` other than the one that spills to `own`: a log that exceeds the memory limit is spilled
+ * while the file is attached. Requires the lock of `file`, so that no other process has it open.
+ */
+export async function removeStaleSpills(file: string, own: string): Promise<void> {
   const names = await readdir(spillParent(file)).catch(() => [])
   const stale = names.filter(name => name.startsWith(`${basename(file)}.`) && name.endsWith(SPILL_SUFFIX))
-  for (const name of stale) await rm(join(spillParent(file), name), { recursive: true, force: true })
+  for (const name of stale.filter(name => name !== basename(own)))
+    await rm(join(spillParent(file), name), { recursive: true, force: true })
 }

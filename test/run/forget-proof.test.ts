@@ -311,12 +311,13 @@ describe('a forgotten person', () => {
 
       simulated.advance(DAY)
       const again = { at: sandbox, settings, through: async () => vendor.url }
-      /** Returns the export requests of some work on a data folder, without times, which go on. */
+      /** Returns the export requests of some work on a data folder, without times, which go on. Windows are read side by side. */
       const requestsOf = async (data: string, work: (app: SimulatedApp) => Promise<unknown>) => {
         const first = (await simulated.served()).length
         const opened = await openSimulatedApp({ ...again, home: data })
         await work(opened.simulated).finally(opened.end)
-        return (await simulated.served()).slice(first).map(({ path, query }) => [path, query.limit, query.sort])
+        const served = (await simulated.served()).slice(first)
+        return served.map(({ path, query }) => JSON.stringify([path, query.limit, query.sort])).sort()
       }
       if (isDeep) {
         const asked = await requestsOf(control, app => app.sync())

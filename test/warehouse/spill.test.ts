@@ -49,6 +49,33 @@ describe('data that does not fit into memory', () => {
     await (await openWarehouse({ home, ...SMALL })).close()
     expect(left.filter(existsSync)).toEqual([])
     expect(existsSync(others)).toBe(true)
+    await rm(others, { recursive: true })
+  })
+
+  it('since a killed process left a log of wide rows is still there once the warehouse is open', async () => {
+    // DuckDB reserves 256 KB for each column of appended rows: 38 MB for each of these tables.
+    const columns = Array.from({ length: 150 }, (_, index) => `md5((range * ${index + 1})::VARCHAR) AS c${index}`)
+    const wide = (rows: number) => `SELECT range AS n, ${columns.join(', ')} FROM range(${rows})`
+    const tables = ['wide1', 'wide2', 'wide3', 'wide4']
+    const killed = await openWarehouse({ home, memoryLimit: '512MB', threads: 2 })
+    for (const table of tables) {
+      await killed.writer.run(`CREATE TABLE ${table} AS ${wide(0)}`)
+      for (const part of ['<', '>='])
+        await killed.writer.run(`INSERT INTO ${table} ${wide(1_000)} WHERE range ${part} 500`)
+    }
+    for (const statement of ['PRAGMA disable_checkpoint_on_shutdown', 'USE memory', 'DETACH warehouse'])
+      await killed.writer.run(statement)
+    await killed.close()
+    const { writer, close } = await openWarehouse({ home, memoryLimit: '100MB', threads: 2 })
+    expect(await spilt()).toHaveLength(1)
+    for (const table of tables) {
+      const same = columns.map(column => column.replace(' AS ', ' = ').replace('range', 'n')).slice(-2)
+      const [row] = await writer.rows(`SELECT count(*) FILTER (${same.join(' AND ')})::INT AS same FROM ${table}`)
+      expect(row).toEqual({ same: 1_000 })
+      await writer.run(`DROP TABLE ${table}`)
+    }
+    await close()
+    expect(await spilt()).toEqual([])
   })
 
   it('causes an error of the query if it cannot be spilled', async () => {

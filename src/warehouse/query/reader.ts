@@ -7,7 +7,7 @@ import { openingError } from '../fault.ts'
 import { expectLayout } from '../maintenance/create-tables.ts'
 import { expectFile } from '../open.ts'
 import { statementsRun, watchStatementsOf } from '../statements/watchdog.ts'
-import { createSpillParent, readerSpillFolder } from '../temporary-files.ts'
+import { createSpillParent, spillFolder } from '../temporary-files.ts'
 import { partOf } from './parquet.ts'
 
 interface ReaderOptions {
@@ -32,7 +32,7 @@ export interface Reader {
  * @throws WAREHOUSE_MISSING; WAREHOUSE_LAYOUT; WAREHOUSE_LOCKED if another process holds it, which then answers queries on its socket; HOME_UNUSABLE
  */
 export async function openReader(options: ReaderOptions): Promise<Reader> {
-  const spill = readerSpillFolder(options.file)
+  const spill = spillFolder(options.file)
   const instance = await openFile(options, spill)
   try {
     const connection = await instance.connect()
