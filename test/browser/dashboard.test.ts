@@ -173,8 +173,13 @@ const BARS = `(canvas, wanted) => {
   return heights
 }`
 
-const barsOf = async (tab: Tab, tile: string, colour: readonly number[]): Promise<number[]> =>
-  (await tab.evaluate(`(${BARS})(document.querySelector('${tile} canvas'), ${JSON.stringify(colour)})`)) as number[]
+async function barsOf(tab: Tab, tile: string, colour: readonly number[]): Promise<number[]> {
+  // A chart is drawn a frame later, once its width is known.
+  await tab.waitForSelector(`${tile} canvas`)
+  return (await tab.evaluate(
+    `(${BARS})(document.querySelector('${tile} canvas'), ${JSON.stringify(colour)})`,
+  )) as number[]
+}
 
 describe('a chart', () => {
   it('has bars in proportion to the values', async () => {
