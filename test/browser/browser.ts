@@ -24,6 +24,9 @@ export interface Opened {
   hosts: Set<string>
 }
 
+/** Ends a test that hangs: under load an answer may take ten times as long as on an idle machine. */
+const WITHIN_MS = 300_000
+
 const DESKTOP = { width: 1_440, height: 900 }
 
 /** Opens a page that notes every complaint. Without motion, so that what is seen is final. */
@@ -35,6 +38,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     timezoneId: 'Europe/Berlin',
     ...options,
   })
+  context.setDefaultTimeout(WITHIN_MS)
   const page = await context.newPage()
   const complaints: string[] = []
   const hosts = new Set<string>()

@@ -40,9 +40,7 @@ describeWithTemporal('publications on Temporal', ({ place, env }) => {
     return attempt > 1 && code === 'TARGET_UNUSABLE'
   }
 
-  it('are retried until they succeed, also by the next worker, at once on request, and end with their target', {
-    timeout: 150_000,
-  }, async () => {
+  it('are retried until they succeed, also by the next worker, at once on request, and end with their target', async () => {
     const folder = await temporaryFolder()
     const [home, config] = [join(folder, 'data'), join(folder, 'convohouse.yaml')]
     const target = { name: 'bi', type: 'snapshot', path: join(folder, 'bi.duckdb') }

@@ -104,7 +104,7 @@ describe('a disk that refuses writes', () => {
     expect(await ready()).toBe(503)
     expect((await fetch(`${receiver.url}/health`)).status).toBe(200)
     await rm(join(home, 'spool'))
-    await expect.poll(ready, { timeout: 30_000 }).toBe(200)
+    await expect.poll(ready, { timeout: 300_000 }).toBe(200)
     expect(await readdir(join(home, 'spool'))).toEqual([])
     expect((await post(test('b'))).status).toBe(200)
     expect(await sealed()).toEqual([test('b')])

@@ -203,7 +203,7 @@ describe('an organization', () => {
       expectRefused(await ask(sandbox, 'GET', path), 404, path)
     const reported = () => receiver.received.filter(({ organisationId }) => organisationId === 'org_beta')
     await expect
-      .poll(reported, { timeout: 30_000 })
+      .poll(reported, { timeout: 300_000 })
       .toMatchObject([{ event: 'organisation_deleted', operation: 'deleted' }])
   })
 })

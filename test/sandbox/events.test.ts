@@ -143,7 +143,7 @@ async function opened() {
   /** Advances the clock, and resolves when that many events have been received. */
   const advance = async (ms: number, events: number) => {
     sandbox.clock.advance(ms)
-    await expect.poll(() => receiver.received.length, { timeout: 30_000 }).toBe(events)
+    await expect.poll(() => receiver.received.length, { timeout: 300_000 }).toBe(events)
   }
   return { receiver, sandbox, advance }
 }

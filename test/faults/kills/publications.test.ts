@@ -101,7 +101,7 @@ beforeAll(async () => {
   await app.warehouse.writer.run('CHECKPOINT')
   await copyFile(join(app.home, 'warehouse.duckdb'), join(home, 'warehouse.duckdb'))
   before = await readFile(snapshot.path)
-}, 120_000)
+})
 
 afterAll(() => rm(home, { recursive: true }))
 
