@@ -56,7 +56,10 @@ export async function followSnapshot({ file, start, onProblem, lookEveryMs }: Op
   async function replace(): Promise<void> {
     // Read before the file is opened: if it is replaced in between, it is only opened once more.
     const identity = await identityOf(file)
-    const process = await start()
+    const process = await start().catch(error => {
+      failed = identity
+      throw error
+    })
     const next: Generation = { process, file: identity, leases: 0 }
     running.add(process)
     void process.ended.then(() => {
@@ -88,10 +91,8 @@ export async function followSnapshot({ file, start, onProblem, lookEveryMs }: Op
     const identity = await identityOf(file)
     // A missing file is one that its owner has moved away: the open one can still be read.
     if (identity === null || current === null || identity === current.file || identity === failed) return
-    await startNext().catch(error => {
-      failed = identity
-      onProblem(error)
-    })
+    // The start that is running may be of an earlier file, whose failure says nothing about this one.
+    await startNext().catch(onProblem)
   }
 
   await startNext()
