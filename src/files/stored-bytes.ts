@@ -1,5 +1,5 @@
-// Counts the bytes on disk below folders that grow to millions of files.
-import { readdir, stat } from 'node:fs/promises'
+// Counts the bytes on disk: below folders that grow to millions of files, of the warehouse, and those that are free.
+import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SECOND } from '../core/time.ts'
 
@@ -13,7 +13,7 @@ interface Counted {
 const SETTLED_MS = 2 * SECOND
 
 /** Returns the bytes of a file; 0 if it does not exist. */
-export const fileBytes = (path: string): Promise<number> =>
+const fileBytes = (path: string): Promise<number> =>
   stat(path).then(
     ({ size }) => size,
     () => 0,
@@ -50,6 +50,12 @@ export function bytesBelow(): (folder: string) => Promise<number> {
     return bytes
   }
   return sum
+}
+
+/** Returns the bytes that the file system of a folder has free for this user. @throws the system's error */
+export async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
 }
 
 /** Returns the bytes of a warehouse: its file and its log, which may contain a complete first load until the close. */

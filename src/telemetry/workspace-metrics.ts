@@ -1,11 +1,10 @@
 // The state of each workspace for Prometheus. Every long-running process reports all that it can know, from the data folder and, through
 // the process that holds it, from the warehouse. Labels are workspace ids and our own names, never names of customers or the vendor.
-import { statfs } from 'node:fs/promises'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Config, WorkspaceConfig } from '../config.ts'
 import { knownPerDay } from '../core/planning/estimate.ts'
 import { SECOND } from '../core/time.ts'
-import { bytesBelow, fileBytes } from '../files/stored-bytes.ts'
+import { bytesBelow, freeBytes, warehouseSize } from '../files/stored-bytes.ts'
 import type { Landing } from '../landing/landing.ts'
 import type { LeaseLog } from '../landing/lease-log.ts'
 import { type QuotaForecast, type QuotaOutlook, quotaForecast } from '../reports/quota.ts'
@@ -64,12 +63,8 @@ export class WorkspaceMetrics {
       ([name, help, ...labelNames]) => new Counter({ name, help, labelNames, registers }),
     )
     this.figures = latest({ ...STATE, read: () => workspaceFigures(options.rows) })
-    this.freeBytes = latest({ ...STATE, read: async () => spaceOf(await statfs(home)) })
-    const file = warehouseFile(home)
-    this.warehouseBytes = latest({
-      ...STATE,
-      read: async () => (await fileBytes(file)) + (await fileBytes(`${file}.wal`)),
-    })
+    this.freeBytes = latest({ ...STATE, read: () => freeBytes(home) })
+    this.warehouseBytes = latest({ ...STATE, read: () => warehouseSize(warehouseFile(home)) })
     this.sources = new Map(config.workspaces.map(workspace => [workspace, this.sourcesOf(workspace)]))
   }
 
@@ -162,8 +157,6 @@ export class WorkspaceMetrics {
     for (const [code, runs] of figures.runErrors) counters.runErrors.inc({ ...labels, code }, runs)
   }
 }
-
-const spaceOf = ({ bavail, bsize }: { bavail: number; bsize: number }): number => bavail * bsize
 
 const GAUGES = {
   workspace: ['convohouse_workspace_info', 'One for each configured workspace', 'workspace', 'webhooks'],

@@ -85,7 +85,7 @@ export const createSpillParent = (file: string): Promise<void> => makeFolder(spi
  */
 export async function removeStaleSpills(file: string, own: string): Promise<void> {
   const names = await readdir(spillParent(file)).catch(() => [])
-  const stale = names.filter(name => name.startsWith(`${basename(file)}.`) && name.endsWith(SPILL_SUFFIX))
-  for (const name of stale.filter(name => name !== basename(own)))
-    await rm(join(spillParent(file), name), { recursive: true, force: true })
+  const isStale = (name: string) =>
+    name.startsWith(`${basename(file)}.`) && name.endsWith(SPILL_SUFFIX) && name !== basename(own)
+  for (const name of names.filter(isStale)) await rm(join(spillParent(file), name), { recursive: true, force: true })
 }

@@ -1,6 +1,6 @@
 // `convohouse forget`: erases people on request, everywhere that convohouse writes, and keeps them away.
 import { createWriteStream } from 'node:fs'
-import { readdir, statfs } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
 import { openStores } from '../../app/stores.ts'
@@ -11,7 +11,7 @@ import { formatDuration, HOUR } from '../../core/time.ts'
 import { bytes, count, counted } from '../../core/words.ts'
 import { namesIn } from '../../files/durable.ts'
 import { pathSegment } from '../../files/path-segment.ts'
-import { warehouseSize } from '../../files/stored-bytes.ts'
+import { freeBytes, warehouseSize } from '../../files/stored-bytes.ts'
 import { type Erasure, erasures, forgottenAs, recordStep, remember } from '../../landing/tombstones.ts'
 import { type FoundPeople, findPeople } from '../../run/find-people.ts'
 import { rowsAbout, type StoredAbout, storedAbout } from '../../run/stored-about.ts'
@@ -89,15 +89,6 @@ const readLong = <T>(config: Config, work: (rows: Rows) => Promise<T>): Promise<
 /** Estimates the time of rewriting and rebuilding, ms, on two cores: the bench `forget` takes 0.9 ms a record, the demo 1 ms an event. */
 const TAKES = `SELECT (5_000 + (SELECT coalesce(sum(records), 0) FROM _loads) * 0.9 + (SELECT count(*) FROM webhook_events))::DOUBLE AS "takesMs"`
 
-/** Announces what the rebuild of the warehouse needs. */
-async function rebuildLine(config: Config): Promise<string> {
-  const [size, [takes]] = [
-    await warehouseSize(warehouseFile(config.home)),
-    await readLong(config, rows => rows<{ takesMs: number }>(TAKES)),
-  ]
-  return `An erasure rebuilds the warehouse, which needs ${bytes(size)} of disk and about ${formatDuration(takes!.takesMs)}.`
-}
-
 /** @throws FLAG_INVALID, FORGET_REFUSED, WAREHOUSE_MISSING, HOME_UNUSABLE, LANDING_CORRUPT, SPOOL_CORRUPT, INTERRUPTED */
 async function runForget(flags: ForgetFlags): Promise<void> {
   const config = configAt(flags.config)
@@ -113,14 +104,16 @@ async function runForget(flags: ForgetFlags): Promise<void> {
   )
   const { files, begun } = await filesAbout(config, found)
   const people = { ...found, conversations: [...found.conversations, ...begun] }
-  const stored = await readLong(config, async rows => {
+  const { stored, takesMs } = await readLong(config, async rows => {
     if (flags.export !== undefined) await writeExport(flags.export, withParams(rows), people)
-    return storedAbout(withParams(rows), people)
+    const [takes] = await rows<{ takesMs: number }>(TAKES)
+    return { stored: await storedAbout(withParams(rows), people), takesMs: takes!.takesMs }
   })
   if (flags.json && flags.dryRun) return printJson({ conversations: people.conversations, stored, files })
   if (!flags.json) {
     print(...planLines(people, stored, files))
-    log(await rebuildLine(config))
+    const size = bytes(await warehouseSize(warehouseFile(home)))
+    log(`An erasure rebuilds the warehouse, which needs ${size} of disk and about ${formatDuration(takesMs)}.`)
   }
   if (flags.dryRun) return
   if (!flags.yes) await askConsent()
@@ -153,10 +146,10 @@ async function expectAllReachable(config: Config): Promise<void> {
       what: `${home} has ${replaced.join(', ')}, a warehouse of another layout that a replay moved aside: it may contain the person.`,
       hint: 'Delete it, or move it to where you keep backups, then run the same command again.',
     })
-  const [size, { bavail, bsize }] = [await warehouseSize(warehouseFile(home)), await statfs(home)]
-  if (bavail * bsize < size)
+  const [size, free] = [await warehouseSize(warehouseFile(home)), await freeBytes(home)]
+  if (free < size)
     throw new ConvohouseError('FORGET_REFUSED', {
-      what: `The warehouse is rebuilt after an erasure, which needs ${bytes(size)} of disk, and ${home} has ${bytes(bavail * bsize)} left.`,
+      what: `The warehouse is rebuilt after an erasure, which needs ${bytes(size)} of disk, and ${home} has ${bytes(free)} left.`,
       hint: 'Free disk space, then run the same command again. Nothing was erased.',
     })
   const { landing } = openStores(home)

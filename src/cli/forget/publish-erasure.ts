@@ -1,5 +1,4 @@
 // Finishes erasures, and publishes them to every target. A target that refuses it stays open in the receipt, and the next publication repeats it.
-
 import type { Config } from '../../config.ts'
 import { pendingErasures } from '../../landing/tombstones.ts'
 import { publish } from '../../publish/publish.ts'
