@@ -1,5 +1,4 @@
 // `convohouse forget` and `convohouse erasures` as users run them.
-
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
@@ -67,7 +66,7 @@ it('forget lists what it would erase, and with --dry-run erases nothing', async 
   const { code, stdout } = await run('forget', '--email', JANE, '--dry-run')
   expect(code).toBe(0)
   expect(stdout).toContain('2 conversations:')
-  expect(stdout).toContain(`  email ${JANE.toLowerCase()}\n`)
+  expect(stdout).toContain(`  email ${JANE}\n`)
   for (const line of [
     `ws  ${AGENT}/c1`,
     'conversations  2 rows',
@@ -158,6 +157,10 @@ it('forget takes requests from a CSV file, and names the line that it cannot use
   await writeFile(file, `\uFEFFEmail,Phone,Conversation\r\n,0170 1234567,\r\n,,"${AGENT}/c4"\r\n`)
   const plan = await json('forget', '--file', file, '--country', 'de', '--dry-run')
   expect(plan.conversations.map(({ id }: { id: string }) => id).sort()).toEqual(['c1', 'c2', 'c4'])
+  if (isDeep) {
+    expect((await run('forget', '--file', file, '--country', 'DE', '--yes')).code).toBe(0)
+    expect(await conversations()).toEqual(['c3'])
+  }
   expect((await run('forget', '--phone', '1', '--country', 'Germany')).stderr).toContain(
     '--country cannot be "Germany"',
   )
@@ -251,4 +254,22 @@ it('a target that cannot be reached stays open in erasures and status until it h
   expect((await json('status')).erasures).toEqual([])
   expect(await bytesContain(path, 'Jane Doe')).toBe(false)
   expect(await rowsIn(path, 'SELECT conversation_id FROM conversations ORDER BY ALL')).toEqual([['c3'], ['c4']])
+})
+
+it.runIf(isDeep)('a target that cannot be reached keeps no other from publishing the deletion', async () => {
+  const { folder, configure, spawned, json } = await loaded()
+  const path = join(folder, 'bi.duckdb')
+  const target = { name: 'bi', type: 'snapshot', path, pii: { identity: 'keep', content: 'keep' } }
+  const other = { name: 'lost', type: 'snapshot' }
+  await configure({ targets: [target, { ...other, path: join(folder, 'lost', 'lost.duckdb') }] })
+  expect((await spawned('publish')).code).toBe(0)
+  expect(await bytesContain(path, 'Jane Doe')).toBe(true)
+  await configure({ targets: [{ ...other, path: join(path, 'lost.duckdb') }, target] })
+  const { code, stdout, stderr } = await spawned('forget', '--email', JANE, '--yes')
+  expect(code, stderr).toBe(0)
+  expect(stdout).toMatch(/open: lost \(/)
+  expect(stdout).not.toContain('open: bi')
+  expect(await bytesContain(path, 'Jane Doe')).toBe(false)
+  expect(await rowsIn(path, 'SELECT conversation_id FROM conversations ORDER BY ALL')).toEqual([['c3'], ['c4']])
+  expect((await json('erasures')).erasures[0].open).toEqual([{ place: 'lost', why: expect.any(String) }])
 })

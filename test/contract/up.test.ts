@@ -6,12 +6,11 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { erasures } from '../../src/landing/tombstones.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
-import { rowsOfHolder } from '../../src/warehouse/query/rows.ts'
 import { CONCURRENT_WINDOWS } from '../../workflows/window-loop.ts'
 import { cli, type Running, start } from '../cli/cli-process.ts'
 import { whileSlowed } from '../cli/delayed-vendor.ts'
 import { inProcess } from '../cli/in-process.ts'
+import { expectWithout, firstLoaded, forget } from '../faults/forget-conversation.ts'
 import { describeWithTemporal } from '../run/temporal/with-temporal.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
@@ -176,27 +175,14 @@ describeWithTemporal('up', ({ command, place, env }) => {
     async () => {
       const there = await app(findable, { conversations: 120, latencyMs: 500 })
       const running = there.begin()
-      const [gone] = await until(async () => {
-        const sql = 'SELECT agent_id AS agent, conversation_id AS id FROM conversations LIMIT 1'
-        const found = await rowsOfHolder(there.config.home, { timeoutMs: 5_000 })<{ agent: string; id: string }>(
-          sql,
-        ).catch(() => [])
-        return found.length > 0 ? found : undefined
-      })
-      const forgot = await there.run(['forget', '--conversation', `${gone!.agent}/${gone!.id}`, '--yes', '--json'], {})
+      const { home } = there.config
+      const gone = await firstLoaded(home)
+      const forgot = await there.run(forget(gone), {})
       expect([forgot.code, JSON.parse(forgot.stdout)], forgot.stderr).toMatchObject([0, { erased: false }])
-      await until(async () => (await erasures(there.config.home))[0]?.erasedMs)
+      await until(async () => (await erasures(home))[0]?.erasedMs)
       await running.said('ws_demo: next sync at')
       await ended(running)
-      const { home, memoryLimit, threads } = there.config
-      const warehouse = await openWarehouse({ home, memoryLimit, threads })
-      const stored = await warehouse.writer
-        .rows<{ agent: string; id: string }>('SELECT agent_id AS agent, conversation_id AS id FROM conversations')
-        .finally(() => warehouse.close())
-      const { world, clock } = there.sandbox
-      const all = world.agentIds().reduce((sum, id) => sum + world.tally(id, clock.now()).exportable, 0)
-      expect(stored).toHaveLength(all - 1)
-      expect(stored).not.toContainEqual(gone)
+      await expectWithout({ home, sandbox: there.sandbox }, [gone])
       expect(await repeatedRequests(there)).toBe(0)
     },
   )

@@ -4,42 +4,13 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { erasures } from '../../src/landing/tombstones.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
-import { rowsOfHolder } from '../../src/warehouse/query/rows.ts'
 import { NO_REFRESH } from '../scene.ts'
 import { isDeep } from '../tier.ts'
 import { until } from '../until.ts'
-import { exportedTwice, type FaultScene, faultScene, syncedScenes } from './scene.ts'
-
-type Conversation = { agent: string; id: string }
+import { expectWithout, firstLoaded, forget, storedIn } from './forget-conversation.ts'
+import { exportedTwice, faultScene, syncedScenes } from './scene.ts'
 
 const synced = syncedScenes({ sandbox: { conversations: 40 } })
-
-async function storedIn(home: string): Promise<Conversation[]> {
-  const warehouse = await openWarehouse({ home, memoryLimit: '1GB', threads: 1 })
-  const sql = 'SELECT agent_id AS agent, conversation_id AS id FROM conversations ORDER BY ALL'
-  return warehouse.writer.rows<Conversation>(sql).finally(() => warehouse.close())
-}
-
-const forget = ({ agent, id }: Conversation) => ['forget', '--conversation', `${agent}/${id}`, '--yes', '--json']
-
-/** Expects that the data folder has all conversations of the vendor but those. */
-async function expectWithout(scene: FaultScene, gone: readonly Conversation[]): Promise<void> {
-  const stored = await storedIn(scene.home)
-  const { world, clock } = scene.sandbox
-  const all = world.agentIds().reduce((sum, id) => sum + world.tally(id, clock.now()).exportable, 0)
-  expect(stored).toHaveLength(all - gone.length)
-  for (const one of gone) expect(stored).not.toContainEqual(one)
-  expect((await erasures(scene.home)).map(({ erasedMs }) => erasedMs)).toEqual(gone.map(() => expect.any(Number)))
-}
-
-/** Returns the first conversation that the process that holds the warehouse has loaded. */
-const firstLoaded = (home: string): Promise<Conversation> =>
-  until(async () => {
-    const sql = 'SELECT agent_id AS agent, conversation_id AS id FROM conversations LIMIT 1'
-    const found = await rowsOfHolder(home, { timeoutMs: 5_000 })<Conversation>(sql).catch(() => [])
-    return found[0]
-  })
 
 describe('forget beside `sync --watch`', () => {
   const watching = async () => {

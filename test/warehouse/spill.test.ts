@@ -7,6 +7,7 @@ import { runQuery } from '../../src/warehouse/query/query.ts'
 import { openReader } from '../../src/warehouse/query/reader.ts'
 import { warehouseFile } from '../../src/warehouse/warehouse-file.ts'
 import { folderOfFile } from '../of-file.ts'
+import { detachWithLog } from './temporary-warehouse.ts'
 
 // Sorts 50 MB, which is more than the limit.
 const LARGE = `SELECT count(*) FROM (SELECT hash(range) AS h, repeat('x', 40) || range AS text FROM range(1000000) ORDER BY h, text LIMIT 950000)`
@@ -63,8 +64,7 @@ describe('data that does not fit into memory', () => {
       for (const part of ['<', '>='])
         await killed.writer.run(`INSERT INTO ${table} ${wide(1_000)} WHERE range ${part} 500`)
     }
-    for (const statement of ['PRAGMA disable_checkpoint_on_shutdown', 'USE memory', 'DETACH warehouse'])
-      await killed.writer.run(statement)
+    await detachWithLog(killed.writer)
     await killed.close()
     const { writer, close } = await openWarehouse({ home, memoryLimit: '100MB', threads: 2 })
     expect(await spilt()).toHaveLength(1)

@@ -67,6 +67,12 @@ export function workspaceIn({ home, warehouse, id, timeZone }: WorkspacePlace): 
   }
 }
 
+/** Detaches a warehouse without a checkpoint, so that its log stays as after a kill. */
+export async function detachWithLog(writer: Warehouse['writer']): Promise<void> {
+  for (const statement of ['PRAGMA disable_checkpoint_on_shutdown', 'USE memory', 'DETACH warehouse'])
+    await writer.run(statement)
+}
+
 const emptyHome = (): Promise<string> => mkdtemp(join(tmpdir(), 'convohouse-'))
 
 /** Opens a warehouse, in a folder that `makeHome` makes. Call it at the top level of a test file. */

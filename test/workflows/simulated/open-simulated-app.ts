@@ -1,4 +1,5 @@
 // An app on simulated time: a scene with an open warehouse, and one clock for app and sandbox.
+
 import { spoolOf } from '../../../src/app/spool.ts'
 import { type App, openApp, openRun } from '../../../src/app.ts'
 import type { Config, WorkspaceConfig } from '../../../src/config.ts'
@@ -13,6 +14,7 @@ import { drainAll } from '../../../workflows/ingest.ts'
 import type { Steps, SyncReport, SyncRequest } from '../../../workflows/steps.ts'
 import { syncWorkspace } from '../../../workflows/sync.ts'
 import { NO_REFRESH, openScene, type SceneRequests, STILL } from '../../scene.ts'
+import { detachWithLog } from '../../warehouse/temporary-warehouse.ts'
 import { simulatedHost, timed } from './simulated-host.ts'
 import { type SimulatedTime, simulatedTime } from './simulated-time.ts'
 
@@ -65,12 +67,8 @@ export interface SimulatedAppOptions {
  */
 async function discard(app: App): Promise<void> {
   const { writer } = app.warehouse
-  const detach = async () => {
-    for (const statement of ['PRAGMA disable_checkpoint_on_shutdown', 'USE memory', 'DETACH warehouse'])
-      await writer.run(statement)
-  }
   // A warehouse that cannot be detached, because the test has broken it, is closed with a checkpoint.
-  await writer.exclusively(detach).catch(() => {})
+  await writer.exclusively(() => detachWithLog(writer)).catch(() => {})
   await app.close()
 }
 
